@@ -245,7 +245,15 @@ enum {
   sparsecollStatsTotal = 1 /**< all collective calls so far */
 };
 
-/** A sparse vector in coordinate form. Start from SPARSECOLL_SPARSE_INITIALIZER. */
+/**
+ * A sparse vector in coordinate form. Start from SPARSECOLL_SPARSE_INITIALIZER.
+ *
+ * With `blockSize` = b above 1 it is a vector of blocks, such as the rows of a table: an entry is
+ * an index and b values, entry j has values[j * b] to values[j * b + b - 1], and `count`, `nnz`,
+ * `capacity` and `needed` are numbers of blocks; so are the `count`, `k` and `bounds` of functions.
+ * All ranks pass the same blockSize. docs/semantics.md says which calls accept blocks; the others
+ * return sparsecollInvalidArgument.
+ */
 typedef struct {
   size_t size;         /**< sizeof the struct, set by the initializer */
   size_t count;        /**< dense length; indices are below it */
@@ -253,19 +261,20 @@ typedef struct {
   size_t capacity;     /**< number of entries that the two arrays can hold */
   size_t needed;       /**< out, on sparsecollTruncated: the required capacity */
   void* indices;       /**< indexType[capacity], strictly increasing, each < count */
-  void* values;        /**< datatype[capacity] */
+  void* values;        /**< datatype[capacity * blockSize] */
   int indexType;       /**< sparsecollIndexType_t */
   int datatype;        /**< sparsecollDataType_t */
   size_t* nnzOnDevice; /**< NULL: nnz is the number of entries. Otherwise the arrays are on a
                             device, and this points to the number in memory of that device, read
                             or written in stream order; nnz is then an upper bound */
-  void* reserved[4];   /**< zero */
+  size_t blockSize;    /**< number of values of an entry; 0 means 1 */
+  void* reserved[3];   /**< zero */
 } sparsecollSparse_t;
 
 /** An empty sparse vector of float32 with 32-bit indices. */
-#define SPARSECOLL_SPARSE_INITIALIZER                                                          \
-  {                                                                                            \
-    sizeof(sparsecollSparse_t), 0, 0, 0, 0, NULL, NULL, 0, 7, NULL, { NULL, NULL, NULL, NULL } \
+#define SPARSECOLL_SPARSE_INITIALIZER                                                       \
+  {                                                                                         \
+    sizeof(sparsecollSparse_t), 0, 0, 0, 0, NULL, NULL, 0, 7, NULL, 0, { NULL, NULL, NULL } \
   }
 
 /**
@@ -1382,11 +1391,12 @@ SPARSECOLL_API sparsecollResult_t sparsecollTopk(const void* dense, size_t count
  * sparsecollAlgoDense and sparsecollAlgoTopkA2A are sparsecollInvalidArgument here.
  *
  * @param send     unsorted, repeated or out-of-range indices are sparsecollInvalidArgument.
- * @param recv     out. The caller sets indexType and datatype (those of send), arrays and capacity;
- *                 the function writes count and nnz. The arrays must not overlap those of send.
+ * @param recv     out. The caller sets indexType, datatype and blockSize (those of send), arrays
+ *                 and capacity; the function writes count and nnz. The arrays must not overlap
+ *                 those of send.
  * @param k        number of entries to keep, above count it means count; or SPARSECOLL_ALL.
  * @param op       sparsecollSum or sparsecollAvg.
- * @param residual of send's count and datatype; NULL = none.
+ * @param residual of count * blockSize values and send's datatype; NULL = none.
  * @param comm     the communicator.
  * @param stream   the stream of device buffers; NULL with host buffers.
  * @return sparsecollTruncated when recv is too small on this rank: the operation is done on all
@@ -1412,7 +1422,8 @@ SPARSECOLL_API sparsecollResult_t gtopkAllreducev(const sparsecollSparse_t* send
                                                   sparsecollComm_t comm, sparsecollStream_t stream);
 
 /**
- * @brief Fills `dense` (in->count values) with zeros, then writes the entries of `in`. Local.
+ * @brief Fills `dense` (in->count * blockSize values) with zeros, then writes the entries of `in`.
+ *        Local.
  *
  * NaNs become canonical and -0 becomes +0.
  * @param stream the stream of device buffers; NULL with host buffers.
@@ -1428,7 +1439,7 @@ SPARSECOLL_API sparsecollResult_t sparsecollScatter(const sparsecollSparse_t* in
  *
  * A rank can use it to write its region of a sparseReduceScatter() into an array of its own.
  * @param in     all indices are at least `offset` and below offset + length.
- * @param dense  length values.
+ * @param dense  length values, or length blocks.
  * @param offset the first index of the region.
  * @param length number of indices of the region, which ends at in->count at the latest.
  * @param stream the stream of device buffers; NULL with host buffers.
@@ -1444,7 +1455,7 @@ SPARSECOLL_API sparsecollResult_t sparsecollScatterAt(const sparsecollSparse_t* 
  * @brief Gets the result of the call that just returned sparsecollTruncated. Local.
  *
  * The communicator keeps the result until its next verb. It can be fetched several times.
- * @param recv       out: a larger vector of the same indexType and datatype.
+ * @param recv       out: a larger vector of the same indexType, datatype and blockSize.
  * @param recvcounts after sparseAlltoall(): out, the number of entries from each rank, P numbers,
  *                   or NULL; also written with sparsecollTruncated. After other verbs NULL.
  * @param comm       the communicator.

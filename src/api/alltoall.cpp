@@ -31,6 +31,7 @@ class AlltoallOperation final : public Operation, private AlltoallArguments {
     const uint64_t count = there ? send->count : 0;
     Descriptor all = describe(Verb::sparse_alltoall, {count, 0, there ? word_of(send->datatype) : 0,
                                                       0, there ? word_of(send->indexType) : 0});
+    all.argument[kBlockSize] = there ? block_size_of(*send) : 0;
     bounds.describe(count, all);
     return all;
   }
@@ -91,7 +92,7 @@ class AlltoallOperation final : public Operation, private AlltoallArguments {
   }
   Kernels& kernels(Communicator& communicator) const {
     return context().kernels(communicator, static_cast<DataType>(send->datatype),
-                             static_cast<IndexType>(send->indexType));
+                             static_cast<IndexType>(send->indexType), block_size_of(*send));
   }
 
   size_t ranks = 1;  ///< set by check_arguments()

@@ -125,6 +125,18 @@ void check_reach(const ArgumentName& name, uint64_t count, IndexType index) {
          ": expected at most 4294967296 with sparsecollIndex32, got ", count);
 }
 
+void check_block_selection(const sparsecollSparse_t& sparse, size_t k,
+                           const sparsecollConfig_t& config, bool prunes) {
+  if (block_size_of(sparse) == 1 || k == kAll) return;
+  if (prunes && config.residualRule == sparsecollResidualPaper)
+    fail(sparsecollInvalidArgument,
+         "residualRule: expected sparsecollResidualConserving with blocks ", "of ",
+         sparse.blockSize, " values, got sparsecollResidualPaper");
+  if (!prunes && config.selection == sparsecollSelectReuse)
+    fail(sparsecollInvalidArgument, "selection: expected sparsecollSelectExact with blocks of ",
+         sparse.blockSize, " values, got sparsecollSelectReuse");
+}
+
 void check_sparse(const char* name, const sparsecollSparse_t* sparse, int device) {
   const auto wrong = [name](const auto&... parts) {
     fail(sparsecollInvalidArgument, name, parts...);
@@ -142,11 +154,17 @@ void check_sparse(const char* name, const sparsecollSparse_t* sparse, int device
     wrong(".nnzOnDevice: expected ", name_of_memory(device), ", got ",
           name_of_memory(device_of(sparse->nnzOnDevice)));
   check_array({name, ".nnzOnDevice"}, sparse->nnzOnDevice, 0, sizeof(size_t));
+  const size_t block_size = block_size_of(*sparse);
+  if (block_size > static_cast<size_t>(-1) / 2 / sizeof(double))
+    wrong(".blockSize: expected blocks that fit into memory, got ", block_size);
+  if (block_size > 1 && device != kHost)
+    wrong(".blockSize: expected 1 with ", name_of_memory(device), ", got ", block_size);
   const DataType type = check_type(sparse->datatype);
   const IndexType index = check_index_type(sparse->indexType);
   check_reach({name, ".count"}, sparse->count, index);
   check_array({name, ".indices"}, sparse->indices, sparse->capacity, size_of(index));
-  check_array({name, ".values"}, sparse->values, sparse->capacity, size_of(type));
+  check_array({name, ".values"}, sparse->values, values_of(sparse->capacity, block_size),
+              size_of(type));
 }
 
 void check_entries(const char* name, const sparsecollSparse_t& sparse, Kernels& kernels) {

@@ -57,9 +57,22 @@ std::shared_ptr<Residual> check_residual(sparsecollResidual_t handle, Communicat
 /// Checks that indices of this type can address all of `count` values.
 void check_reach(const ArgumentName& name, uint64_t count, IndexType index);
 
+/// Returns the number of values of an entry of a caller's vector.
+inline size_t block_size_of(const sparsecollSparse_t& sparse) {
+  return sparse.blockSize == 0 ? 1 : sparse.blockSize;
+}
+/// Returns how many values `entries` entries have; the largest number if there is none so large.
+constexpr size_t values_of(size_t entries, size_t block_size) {
+  return entries > static_cast<size_t>(-1) / block_size ? static_cast<size_t>(-1)
+                                                        : entries * block_size;
+}
+/// Checks the configuration for a call that selects k blocks: there must be a definition.
+void check_block_selection(const sparsecollSparse_t& sparse, size_t k,
+                           const sparsecollConfig_t& config, bool prunes);
+
 /// Checks the struct of a sparse vector: it is initialized, its types are known, it has arrays for
 /// `capacity` entries, and its index type can address `count`. Only arrays on a device may have
-/// their count there.
+/// their count there, and only arrays on the host may have blocks.
 void check_sparse(const char* name, const sparsecollSparse_t* sparse, int device);
 /// Checks the entries of a sparse vector: nnz is within capacity, and indices rise strictly and are
 /// below count. `kernels` have its types and its backend.

@@ -61,8 +61,9 @@ Device& Backends::device(int number) {
   return *device_;
 }
 
-Kernels& Backends::kernels(int device, DataType type, IndexType index) {
-  return device == kHost ? make_host_kernels(type, index, host_) : device_->kernels(type, index);
+Kernels& Backends::kernels(int device, DataType type, IndexType index, size_t block_size) {
+  return device == kHost ? make_host_kernels(type, index, host_, block_size)
+                         : device_->kernels(type, index);
 }
 
 const std::shared_ptr<Memory>& Backends::memory(int device) {

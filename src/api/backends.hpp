@@ -41,7 +41,7 @@ class Backends {
   /// Returns the device of this number, on which the communicator works. The first call creates it.
   Device& device(int number);
   /// Returns the kernels of the host, or those of the device, on which a call must have begun.
-  Kernels& kernels(int device, DataType type, IndexType index);
+  Kernels& kernels(int device, DataType type, IndexType index, size_t block_size = 1);
   /// Returns the memory, of the host or of the device, for objects that outlive a call.
   const std::shared_ptr<Memory>& memory(int device);
 

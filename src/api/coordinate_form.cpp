@@ -30,8 +30,11 @@ class CoordinateOperation final : public Operation, private CoordinateArguments 
 
   Descriptor descriptor() const override {
     const bool there = send && send->size >= sizeof *send;
-    return describe(verb, {there ? send->count : 0, k, there ? word_of(send->datatype) : 0,
-                           word_of(op), there ? word_of(send->indexType) : 0});
+    Descriptor all =
+        describe(verb, {there ? send->count : 0, k, there ? word_of(send->datatype) : 0,
+                        word_of(op), there ? word_of(send->indexType) : 0});
+    all.argument[kBlockSize] = there ? block_size_of(*send) : 0;
+    return all;
   }
 
   void check_arguments(Communicator& communicator) override {
@@ -39,6 +42,7 @@ class CoordinateOperation final : public Operation, private CoordinateArguments 
     check_output("recv", recv, {*send, context().device()});
     divisor = check_op(op, communicator.size());
     check_exact_sum(static_cast<DataType>(send->datatype), k, op);
+    check_block_selection(*send, k, communicator.config().values, only != nullptr);
     const AlgorithmInfo& configured = *algorithm_info(communicator.config().values.algorithm);
     if (!only && !configured.coordinate_form)
       fail(sparsecollInvalidArgument, "algorithm: expected one that works in coordinate form, got ",
@@ -46,9 +50,9 @@ class CoordinateOperation final : public Operation, private CoordinateArguments 
     for (const ByteRange& in : byte_ranges("send.indices", "send.values", *send))
       for (const ByteRange& out : byte_ranges("recv.indices", "recv.values", *recv))
         check_overlap(in, out, false);
-    residual =
-        check_residual(residual_handle, communicator,
-                       {send->count, static_cast<DataType>(send->datatype), context().device()});
+    residual = check_residual(residual_handle, communicator,
+                              {values_of(send->count, block_size_of(*send)),
+                               static_cast<DataType>(send->datatype), context().device()});
     check_rule(residual.get(), false);
     check_entries("send", *send, kernels(communicator));
   }
@@ -107,7 +111,7 @@ class CoordinateOperation final : public Operation, private CoordinateArguments 
   }
   Kernels& kernels(Communicator& communicator) const {
     return context().kernels(communicator, static_cast<DataType>(send->datatype),
-                             static_cast<IndexType>(send->indexType));
+                             static_cast<IndexType>(send->indexType), block_size_of(*send));
   }
 
   // check_arguments() sets these.

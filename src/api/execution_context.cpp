@@ -103,9 +103,9 @@ void ExecutionContext::begin(Communicator& communicator) {
   communicator.backends().receive_on_device();
 }
 
-Kernels& ExecutionContext::kernels(Communicator& communicator, DataType type,
-                                   IndexType index) const {
-  return communicator.backends().kernels(device_, type, index);
+Kernels& ExecutionContext::kernels(Communicator& communicator, DataType type, IndexType index,
+                                   size_t block_size) const {
+  return communicator.backends().kernels(device_, type, index, block_size);
 }
 
 }  // namespace sparsecoll

@@ -78,8 +78,9 @@ class ExecutionContext {
   /// Allows capture. For calls that do not wait on the host if messages are in stream order.
   void allow_capture() { capturable_ = true; }
   void forbid_capture() { capturable_ = false; }
-  /// Returns the kernels of the backend. Call begin() first.
-  Kernels& kernels(Communicator& communicator, DataType type, IndexType index) const;
+  /// Returns the kernels of the backend. Call begin() first. Only those of the host take blocks.
+  Kernels& kernels(Communicator& communicator, DataType type, IndexType index,
+                   size_t block_size = 1) const;
 
  private:
   void locate_in_graph(Stream stream);

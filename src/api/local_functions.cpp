@@ -21,28 +21,33 @@ struct TopkArguments {
   sparsecollSparse_t* out;
 
   size_t most() const { return std::min(k, count); }
+  size_t block_size() const { return out ? block_size_of(*out) : 1; }
+  size_t values() const { return values_of(count, block_size()); }
 
   DataType check(int device) const {
     const DataType type = check_float_type(datatype);
-    check_array("dense", dense, count, size_of(type));
+    check_array("dense", dense, values(), size_of(type));
     sparsecollSparse_t expected = SPARSECOLL_SPARSE_INITIALIZER;
     expected.datatype = datatype;
     expected.indexType = out ? out->indexType : 0;
+    expected.blockSize = block_size();
     check_output("out", out, {expected, device});
     check_reach("count", count, static_cast<IndexType>(out->indexType));
     if (out->capacity < most())
       fail(sparsecollInvalidArgument, "out.capacity: expected at least min(k, count) = ", most(),
            ", got ", out->capacity);
     for (const ByteRange& place : byte_ranges("out.indices", "out.values", *out))
-      check_overlap({"dense", dense, count * size_of(type)}, place, false);
+      check_overlap({"dense", dense, values() * size_of(type)}, place, false);
     return type;
   }
 
   void run(Communicator& communicator, const ExecutionContext& context) const {
     const DataType type = check(context.device());
-    const auto feedback = check_residual(residual, communicator, {count, type, context.device()});
+    const auto feedback =
+        check_residual(residual, communicator, {values(), type, context.device()});
     check_rule(feedback.get(), false);
-    Kernels& kernels = context.kernels(communicator, type, static_cast<IndexType>(out->indexType));
+    Kernels& kernels =
+        context.kernels(communicator, type, static_cast<IndexType>(out->indexType), block_size());
     if (feedback) feedback->prepare_update(communicator.agreed());
     const SparseBuffer result = buffer_of(*out, kernels);
     const bool direct = accumulation(type) == type;
@@ -82,10 +87,12 @@ struct ScatterArguments {
     check_sparse("in", in, context.device());
     const DataType type = check_float_type(in->datatype);
     const Region region = part ? part->region(in->count) : Region{0, in->count};
-    check_array("dense", dense, region.length(), size_of(type));
+    const size_t values = values_of(region.length(), block_size_of(*in));
+    check_array("dense", dense, values, size_of(type));
     for (const ByteRange& place : byte_ranges("in.indices", "in.values", *in))
-      check_overlap({"dense", dense, region.length() * size_of(type)}, place, false);
-    Kernels& kernels = context.kernels(communicator, type, static_cast<IndexType>(in->indexType));
+      check_overlap({"dense", dense, values * size_of(type)}, place, false);
+    Kernels& kernels = context.kernels(communicator, type, static_cast<IndexType>(in->indexType),
+                                       block_size_of(*in));
     check_entries("in", *in, region, kernels);
     kernels.scatter(kernels.widened(span_of(*in, kernels)), 1, region, dense);
   }
@@ -111,6 +118,7 @@ void fetch(sparsecollSparse_t* recv, size_t* recvcounts, Communicator& communica
   sparsecollSparse_t kept = SPARSECOLL_SPARSE_INITIALIZER;
   kept.datatype = static_cast<int>(pending_result.data_type);
   kept.indexType = static_cast<int>(pending_result.index_type);
+  kept.blockSize = pending_result.block_size;
   check_output("recv", recv, {kept, context.device()});
   if (context.device() != pending_result.device && recv->capacity > 0)
     fail(sparsecollInvalidArgument, "recv: expected ", name_of_memory(pending_result.device),
@@ -124,8 +132,7 @@ void fetch(sparsecollSparse_t* recv, size_t* recvcounts, Communicator& communica
     if (fits) {
       kernels.copy(pending_result.indices.data(),
                    pending_result.nnz * size_of(pending_result.index_type), recv->indices);
-      kernels.copy(pending_result.values.data(),
-                   pending_result.nnz * size_of(pending_result.data_type), recv->values);
+      kernels.copy(pending_result.values.data(), pending_result.value_bytes(), recv->values);
     }
   }
   if (recvcounts) std::copy(pending_result.from.begin(), pending_result.from.end(), recvcounts);

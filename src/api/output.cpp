@@ -16,6 +16,9 @@ void check_output(const char* name, const sparsecollSparse_t* out, const OutputF
   if (out->indexType != format.sparse.indexType)
     fail(sparsecollInvalidArgument, name, ".indexType: expected ", format.sparse.indexType,
          ", got ", out->indexType, " (sparsecollIndex32 is 0, sparsecollIndex64 is 1)");
+  if (block_size_of(*out) != block_size_of(format.sparse))
+    fail(sparsecollInvalidArgument, name, ".blockSize: expected ", block_size_of(format.sparse),
+         ", got ", block_size_of(*out));
 }
 
 std::array<ByteRange, 3> byte_ranges(const char* indices, const char* values,
@@ -23,7 +26,8 @@ std::array<ByteRange, 3> byte_ranges(const char* indices, const char* values,
   return {ByteRange{indices, sparse.indices,
                     sparse.capacity * size_of(static_cast<IndexType>(sparse.indexType))},
           ByteRange{values, sparse.values,
-                    sparse.capacity * size_of(static_cast<DataType>(sparse.datatype))},
+                    sparse.capacity * block_size_of(sparse) *
+                        size_of(static_cast<DataType>(sparse.datatype))},
           ByteRange{"nnzOnDevice", sparse.nnzOnDevice, sparse.nnzOnDevice ? sizeof(size_t) : 0}};
 }
 
@@ -34,10 +38,11 @@ std::unique_ptr<PendingResult> make_pending_result(Communicator& communicator, s
   pending_result->count = format.sparse.count;
   pending_result->data_type = static_cast<DataType>(format.sparse.datatype);
   pending_result->index_type = static_cast<IndexType>(format.sparse.indexType);
+  pending_result->block_size = block_size_of(format.sparse);
   pending_result->device = format.device;
   Memory& memory = *communicator.backends().memory(format.device);
   pending_result->indices = Block(memory, nnz * size_of(pending_result->index_type));
-  pending_result->values = Block(memory, nnz * size_of(pending_result->data_type));
+  pending_result->values = Block(memory, pending_result->value_bytes());
   return pending_result;
 }
 

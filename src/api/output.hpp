@@ -9,13 +9,15 @@
 
 namespace sparsecoll {
 
-/// The properties that an output vector shares with the input: count, types and backend.
+/// The properties that an output vector shares with the input: count, types, size of blocks and
+/// backend.
 struct OutputFormat {
   const sparsecollSparse_t& sparse;
   int device;
 };
 
-/// Checks a caller's output vector: its struct is valid, and its types are those of `like`.
+/// Checks a caller's output vector: its struct is valid, and its types and its size of blocks are
+/// those of `format`.
 void check_output(const char* name, const sparsecollSparse_t* out, const OutputFormat& format);
 
 /// Returns the arrays of a vector up to its capacity, and its count if that is on a device.

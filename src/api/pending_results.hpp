@@ -22,7 +22,10 @@ struct PendingResult {
   uint64_t count = 0;        ///< length of the dense vector
   DataType data_type = DataType::float32;
   IndexType index_type = IndexType::index32;
-  int device = kHost;  ///< the device of the two blocks
+  size_t block_size = 1;
+  int device = kHost;  ///< the device of `indices` and `values`
+
+  size_t value_bytes() const { return nnz * block_size * size_of(data_type); }
 };
 
 /// The results of a communicator's last call that wait for sparsecollFetch(). The calls of a group

@@ -35,6 +35,7 @@ class ReduceScatterOperation final : public Operation, private ReduceScatterArgu
     Descriptor all =
         describe(Verb::sparse_reduce_scatter,
                  {count, k, word_of(datatype), word_of(op), there ? word_of(recv->indexType) : 0});
+    all.argument[kBlockSize] = there ? block_size_of(*recv) : 0;
     bounds.describe(count, all);
     return all;
   }
@@ -42,23 +43,26 @@ class ReduceScatterOperation final : public Operation, private ReduceScatterArgu
   void check_arguments(Communicator& communicator) override {
     type = check_float_type(datatype);
     divisor = check_op(op, communicator.size());
-    check_array("sendbuff", send, count, size_of(type));
+    block_size = recv ? block_size_of(*recv) : 1;
+    values = values_of(count, block_size);
+    check_array("sendbuff", send, values, size_of(type));
     format.count = count;
+    format.blockSize = block_size;
     format.datatype = datatype;
     format.indexType = recv ? recv->indexType : 0;
     check_output("recv", recv, {format, context().device()});
     check_reach("count", count, static_cast<IndexType>(recv->indexType));
     for (const ByteRange& out : byte_ranges("recv.indices", "recv.values", *recv))
-      check_overlap({"sendbuff", send, count * size_of(type)}, out, false);
+      check_overlap({"sendbuff", send, values * size_of(type)}, out, false);
     bounds.check(count);
-    residual = check_residual(residual_handle, communicator, {count, type, context().device()});
+    residual = check_residual(residual_handle, communicator, {values, type, context().device()});
     sharded = is_sharded(communicator);
     check_rule(residual.get(), sharded);
   }
 
   MemoryUse memory_use() const override {
     const auto out = byte_ranges("recv.indices", "recv.values", *recv);
-    return {{{"sendbuff", send, count * size_of(type)}, bounds.byte_range()},
+    return {{{"sendbuff", send, values * size_of(type)}, bounds.byte_range()},
             {out[0], out[1], out[2], {"recv", recv, sizeof *recv}},
             residual.get()};
   }
@@ -66,17 +70,18 @@ class ReduceScatterOperation final : public Operation, private ReduceScatterArgu
   void run(const Invocation& invocation) override {
     Communicator& communicator = invocation.communicator;
     Kernels& kernels =
-        context().kernels(communicator, type, static_cast<IndexType>(recv->indexType));
+        context().kernels(communicator, type, static_cast<IndexType>(recv->indexType), block_size);
     Reduction reduction(invocation, kernels);
     Env& env = reduction.env();
-    Problem problem{count, entries_to_keep(communicator, count, k), {}, 0};
+    Problem problem{count, entries_to_keep(communicator, count, k, block_size), {}, 0};
     problem.regions = bounds.regions(count, env);
     problem.topology = reduction.known_topology();
     if (residual) residual->prepare_update(communicator.agreed());
     const Gradient gradient{send, count, residual ? residual->view() : ResidualView{}};
     const Algorithm& algorithm = sharded ? sharded_reduce_scatter() : reduce_scatter();
     const Selected selected = algorithm.selection.select(env, gradient, problem, invocation.cache);
-    reduction.mark_non_finite(problem, gradient, residual ? residual->held_count() : 0);
+    reduction.mark_non_finite(problem, gradient,
+                              residual ? residual->held_count() / block_size : 0);
     const Outcome outcome = reduction.run(algorithm, problem);
     const bool skips = reduction.skips_residuals();
     Output output(recv, reduction.result_entries());
@@ -100,6 +105,12 @@ class ReduceScatterOperation final : public Operation, private ReduceScatterArgu
   /// not agree with the shards.
   bool is_sharded(const Communicator& communicator) const {
     if (!shards(communicator, count, type)) return false;
+    if (block_size > 1) {
+      if (communicator.config().values.algorithm == sparsecollAlgoSharded)
+        fail(sparsecollInvalidArgument,
+             "recv.blockSize: expected 1 with sparsecollAlgoSharded, got ", block_size);
+      return false;
+    }
     const auto region_of = [&](int rank) { return bounds.region(rank, count); };
     const std::optional<int> odd = rank_outside_its_shard(communicator, count, region_of);
     if (odd && communicator.config().values.algorithm == sparsecollAlgoSharded)
@@ -113,6 +124,8 @@ class ReduceScatterOperation final : public Operation, private ReduceScatterArgu
   bool sharded = false;
   DataType type = DataType::float32;
   int divisor = 1;
+  size_t block_size = 1;
+  size_t values = 0;  ///< of sendbuff
   sparsecollSparse_t format = SPARSECOLL_SPARSE_INITIALIZER;
   std::shared_ptr<Residual> residual;
 };

@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "api/arguments.hpp"
 #include "api/rank_path.hpp"
 #include "api/sharding.hpp"
 #include "api/topology_tree.hpp"
@@ -101,7 +102,8 @@ const Algorithm& Reduction::sparse_algorithm(const Problem& problem, Form form) 
   const DataType type = env_.kernels.data_type();
   const bool whole = form == Form::dense && problem.k >= problem.count &&
                      type == accumulation(type) && !env_.rounds();
-  const Network speed = network();
+  Network speed = network();
+  speed.gamma *= 1 + static_cast<double>(env_.kernels.block_size() - 1) / 16;  // cost_model.hpp
   const ProblemSize size{
       invocation_.call.size(),  problem.count, problem.k, value_size, invocation_.cache.entries,
       invocation_.cache.result, nodes(),       whole,     links_};
@@ -171,9 +173,10 @@ void Reduction::mark_non_finite(std::span<const SparseSpan> vectors) {
   if (!may_skip()) return;
   const Stopwatch watch(env_.stats, Phase::select);
   // The largest keys are those of infinity and NaN (core/numeric.hpp).
+  Kernels& of_values = env_.kernels.of_values();
   uint64_t* const found = env_.kernels.counts(2);
   for (const SparseSpan& each : vectors)
-    env_.kernels.key_histogram(each, {env_.kernels.keys().end - 2, 0, 1}, found);
+    of_values.key_histogram(env_.kernels.values_of(each), {of_values.keys().end - 2, 0, 1}, found);
   uint64_t infinities_and_nans[2];
   env_.kernels.read(found, 2, infinities_and_nans);
   if (infinities_and_nans[0] + infinities_and_nans[1] > 0) invocation_.call.mark();
@@ -197,8 +200,10 @@ void Reduction::confirm(size_t selected, size_t result) {
   invocation_.call.confirm();
 }
 
-size_t entries_to_keep(const Communicator& communicator, size_t count, size_t k) {
-  return count < communicator.config().values.denseBelow ? count : std::min(k, count);
+size_t entries_to_keep(const Communicator& communicator, size_t count, size_t k,
+                       size_t block_size) {
+  const bool whole = values_of(count, block_size) < communicator.config().values.denseBelow;
+  return whole ? count : std::min(k, count);
 }
 
 Descriptor describe(Verb verb, const std::array<uint64_t, 5>& arguments) {

@@ -26,7 +26,7 @@ class Reduction {
   /// call must not need one.
   Outcome run_without_reading(const Algorithm& algorithm, const Problem& problem);
   /// Marks the call if acc of this rank has a NaN or an infinity, and sparsecollNonFiniteSkip is
-  /// set. `problem` has the selection from the gradient, and `held` is the number of values in its
+  /// set. `problem` has the selection from the gradient, and `held` is the number of entries in its
   /// residual. Call it before the algorithm runs.
   void mark_non_finite(const Problem& problem, const Gradient& gradient, size_t held);
   /// Marks the call as above, for entries in coordinate form.
@@ -68,7 +68,8 @@ class Reduction {
 
 /// Returns the number of entries that a verb in dense form keeps of `count`: k, or all of a tensor
 /// that is sent whole (sparsecollConfig_t::denseBelow).
-size_t entries_to_keep(const Communicator& communicator, size_t count, size_t k);
+size_t entries_to_keep(const Communicator& communicator, size_t count, size_t k,
+                       size_t block_size = 1);
 
 /// Returns the descriptor of a verb with these arguments.
 Descriptor describe(Verb verb, const std::array<uint64_t, 5>& arguments);

@@ -12,11 +12,15 @@ namespace sparsecoll {
 
 namespace {
 
-/// Adds the indices of a vector on the host. Index is the index type of the kernels that made it.
+/// Adds the indices of the values of a vector on the host. Index is the index type of the kernels
+/// that made it.
 template <class Index>
-void add_indices(const SparseSpan& from, size_t nnz, std::vector<uint64_t>& to) {
+void add_indices(const SparseSpan& from, size_t nnz, size_t block_size, std::vector<uint64_t>& to) {
   const auto* const index = static_cast<const Index*>(from.index);
-  for (size_t j = 0; j < nnz; ++j) to.push_back(index ? index[j] : j);
+  for (size_t j = 0; j < nnz; ++j) {
+    const uint64_t first = (index ? index[j] : j) * block_size;
+    for (size_t i = 0; i < block_size; ++i) to.push_back(first + i);
+  }
 }
 
 }  // namespace
@@ -87,9 +91,9 @@ void Residual::keep(Kernels& kernels, std::span<const SparseSpan> changes, uint6
   for (const SparseSpan& each : changes) {
     const size_t nnz = each.nnz.at ? kernels.read(each.nnz.at) : each.nnz.bound;
     if (kernels.index_type() == IndexType::index32)
-      add_indices<uint32_t>(each, nnz, journal.index);
+      add_indices<uint32_t>(each, nnz, kernels.block_size(), journal.index);
     else
-      add_indices<uint64_t>(each, nnz, journal.index);
+      add_indices<uint64_t>(each, nnz, kernels.block_size(), journal.index);
   }
   journal.values.resize(journal.index.size() * value_size());
   std::byte* at = journal.values.data();

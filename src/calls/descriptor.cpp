@@ -20,6 +20,7 @@ constexpr const char* kVerbArguments[] = {
     "datatype",
     "op",
     "indexType",
+    "blockSize",
     "bounds[1]",
     "bounds[2]",
     "bounds[3]",

@@ -62,9 +62,10 @@ enum VerbArgument : size_t {
   kDataType,
   kOp,
   kIndexType,
+  kBlockSize,
   kBounds,
-  kAllBounds = 11,
-  kCacheHash = 12,
+  kAllBounds = 12,
+  kCacheHash = 13,
 };
 inline constexpr size_t kNamedBounds = kAllBounds - kBounds;
 enum GroupArgument : size_t { kCalls, kCallsHash };

@@ -73,7 +73,8 @@ uint64_t search_radius(const KeySpace& keys) { return uint64_t{1} << (keys.octav
 /// values have few significant bits. NaN has the key after infinity, which is no multiple, so that
 /// the exponent is 0 if `end` is near it.
 int key_spacing(const KeySpace& keys, Precision precision, uint64_t end) {
-  const int bits = precision == Precision::bfloat16 ? keys.octave - 7 : 0;
+  const bool rounded = precision == Precision::bfloat16 && !keys.of_blocks;
+  const int bits = rounded ? keys.octave - 7 : 0;
   return keys.end - end > uint64_t{1} << bits ? bits : 0;
 }
 
@@ -115,9 +116,9 @@ void update_prediction(const Problem& problem, uint64_t last, uint64_t surplus, 
 /// copy of the sums. It takes three of `all` entries of the result: messages, vectors and the
 /// result. Counters and the workspace of a merge add to that.
 void reserve_for_wrong_prediction(Env& env, uint64_t length, uint64_t own, uint64_t all) {
-  constexpr size_t kEntry = 16, kCounters = size_t{1} << 15;
-  env.arena.take<std::byte>(3 * kEntry * (own + all) + kCounters +
-                            Kernels::merge_workspace(length));
+  constexpr size_t kCounters = size_t{1} << 15;
+  const size_t entry = sizeof(uint64_t) + std::max(env.kernels.value_bytes(1), sizeof(double));
+  env.arena.take<std::byte>(3 * entry * (own + all) + kCounters + Kernels::merge_workspace(length));
 }
 
 // --- step 3b

@@ -8,9 +8,17 @@ module sparsecoll_addresses
   use sparsecoll_types
   implicit none
   private
-  public :: address_if, address_per_rank
+  public :: address_if, address_per_rank, block_size
 
 contains
+
+  !> Returns the number of values of an entry.
+  pure function block_size(sparse)
+    type(sparsecollSparse_t), intent(in) :: sparse
+    integer(c_size_t) :: block_size
+
+    block_size = max(sparse%blockSize, 1_c_size_t)
+  end function block_size
 
   !> Returns the address of an array. For an array of the wrong size or kind it is an address that
   !> no array has: the library refuses it by the argument's name and notifies the other ranks.

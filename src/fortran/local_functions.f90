@@ -5,7 +5,7 @@
 module sparsecoll_local_functions
   use, intrinsic :: iso_c_binding, only: c_double, c_float, c_int, c_loc, c_null_ptr, c_ptr, &
     c_size_t
-  use sparsecoll_addresses, only: address_if
+  use sparsecoll_addresses, only: address_if, block_size
   use sparsecoll_errors, only: finish
   use sparsecoll_types
   implicit none
@@ -77,8 +77,8 @@ contains
     type(sparsecollComm_t), intent(in) :: comm
     integer, intent(out), optional :: ierr
 
-    call topk_of_address(c_loc(dense), size(dense, kind=c_size_t), k, sparsecollFloat32, residual, &
-      out, comm, c_null_ptr, ierr)
+    call topk_of_address(c_loc(dense), size(dense, kind=c_size_t) / block_size(out), k, &
+      sparsecollFloat32, residual, out, comm, c_null_ptr, ierr)
   end subroutine topk_float32
 
   subroutine scatter_float32(in, dense, comm, ierr)
@@ -88,7 +88,7 @@ contains
     integer, intent(out), optional :: ierr
     logical :: fits
 
-    fits = in%datatype == sparsecollFloat32 .and. size(dense, kind=c_size_t) == in%count
+    fits = in%datatype == sparsecollFloat32 .and. size(dense, kind=c_size_t) == in%count * block_size(in)
     call scatter_to_address(in, address_if(fits, c_loc(dense)), comm, c_null_ptr, ierr)
   end subroutine scatter_float32
 
@@ -100,8 +100,8 @@ contains
     type(sparsecollComm_t), intent(in) :: comm
     integer, intent(out), optional :: ierr
 
-    call topk_of_address(c_loc(dense), size(dense, kind=c_size_t), k, sparsecollFloat64, residual, &
-      out, comm, c_null_ptr, ierr)
+    call topk_of_address(c_loc(dense), size(dense, kind=c_size_t) / block_size(out), k, &
+      sparsecollFloat64, residual, out, comm, c_null_ptr, ierr)
   end subroutine topk_float64
 
   subroutine scatter_float64(in, dense, comm, ierr)
@@ -111,7 +111,7 @@ contains
     integer, intent(out), optional :: ierr
     logical :: fits
 
-    fits = in%datatype == sparsecollFloat64 .and. size(dense, kind=c_size_t) == in%count
+    fits = in%datatype == sparsecollFloat64 .and. size(dense, kind=c_size_t) == in%count * block_size(in)
     call scatter_to_address(in, address_if(fits, c_loc(dense)), comm, c_null_ptr, ierr)
   end subroutine scatter_float64
 
@@ -125,7 +125,7 @@ contains
 
     fits = in%datatype == sparsecollFloat32
     call scatter_at_address(in, address_if(fits, c_loc(dense)), offset, &
-      size(dense, kind=c_size_t), comm, c_null_ptr, ierr)
+      size(dense, kind=c_size_t) / block_size(in), comm, c_null_ptr, ierr)
   end subroutine scatter_at_float32
 
   subroutine scatter_at_float64(in, dense, offset, comm, ierr)
@@ -138,7 +138,7 @@ contains
 
     fits = in%datatype == sparsecollFloat64
     call scatter_at_address(in, address_if(fits, c_loc(dense)), offset, &
-      size(dense, kind=c_size_t), comm, c_null_ptr, ierr)
+      size(dense, kind=c_size_t) / block_size(in), comm, c_null_ptr, ierr)
   end subroutine scatter_at_float64
 
   subroutine topk_of_address(dense, count, k, datatype, residual, out, comm, stream, ierr)

@@ -5,7 +5,7 @@
 module sparsecoll_reduce_scatter
   use, intrinsic :: iso_c_binding, only: c_double, c_float, c_int, c_loc, c_null_ptr, c_ptr, &
     c_size_t
-  use sparsecoll_addresses, only: address_per_rank
+  use sparsecoll_addresses, only: address_per_rank, block_size
   use sparsecoll_errors, only: finish
   use sparsecoll_types
   implicit none
@@ -48,8 +48,8 @@ contains
     type(sparsecollComm_t), intent(in) :: comm
     integer, intent(out), optional :: ierr
 
-    call of_address(c_loc(sendbuff), recv, size(sendbuff, kind=c_size_t), k, sparsecollFloat32, &
-      op, bounds, residual, comm, c_null_ptr, ierr)
+    call of_address(c_loc(sendbuff), recv, size(sendbuff, kind=c_size_t) / block_size(recv), k, &
+      sparsecollFloat32, op, bounds, residual, comm, c_null_ptr, ierr)
   end subroutine reduce_scatter_float32
 
   subroutine reduce_scatter_float64(sendbuff, recv, k, op, bounds, residual, comm, ierr)
@@ -62,8 +62,8 @@ contains
     type(sparsecollComm_t), intent(in) :: comm
     integer, intent(out), optional :: ierr
 
-    call of_address(c_loc(sendbuff), recv, size(sendbuff, kind=c_size_t), k, sparsecollFloat64, &
-      op, bounds, residual, comm, c_null_ptr, ierr)
+    call of_address(c_loc(sendbuff), recv, size(sendbuff, kind=c_size_t) / block_size(recv), k, &
+      sparsecollFloat64, op, bounds, residual, comm, c_null_ptr, ierr)
   end subroutine reduce_scatter_float64
 
   subroutine of_address(sendbuff, recv, count, k, datatype, op, bounds, residual, comm, stream, &

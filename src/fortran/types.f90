@@ -94,7 +94,7 @@ module sparsecoll_types
   type(sparsecollResidual_t), parameter, public :: sparsecollNoResidual = sparsecollResidual_t()
 
   !> A sparse vector in coordinate form. Indices count from 0, as in C. The constructor
-  !> sparsecollSparse_t(indices, values, count, nnz) makes one from arrays.
+  !> sparsecollSparse_t(indices, values, count, nnz, blockSize) makes one from arrays.
   type, bind(C), public :: sparsecollSparse_t
     integer(c_size_t) :: size = 104
     integer(c_size_t) :: count = 0
@@ -106,7 +106,8 @@ module sparsecoll_types
     integer(c_int) :: indexType = sparsecollIndex32
     integer(c_int) :: datatype = sparsecollFloat32
     type(c_ptr) :: nnzOnDevice = c_null_ptr
-    type(c_ptr) :: reserved(4) = c_null_ptr
+    integer(c_size_t) :: blockSize = 0
+    type(c_ptr) :: reserved(3) = c_null_ptr
   end type sparsecollSparse_t
 
   !> The configuration of a communicator.

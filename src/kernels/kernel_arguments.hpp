@@ -22,7 +22,7 @@ struct ResidualView {
 /// The dense vector that one rank contributes. Its values have the tensor's type.
 struct Gradient {
   const void* values = nullptr;
-  size_t count = 0;
+  size_t count = 0;  ///< number of values, or of blocks
   ResidualView residual;
 };
 
@@ -53,10 +53,12 @@ struct Feedback {
   ResidualRule rule = ResidualRule::conserving;
 };
 
-/// The range of the keys of a value type. Keys order values by magnitude (core/numeric.hpp).
+/// The range of the keys of a value type. Keys order values by magnitude (core/numeric.hpp), and
+/// blocks by the sum of their squares.
 struct KeySpace {
-  uint64_t end;  ///< one more than the largest key
-  int octave;    ///< 2^octave keys span a factor of two in magnitude
+  uint64_t end;            ///< one more than the largest key
+  int octave;              ///< 2^octave keys span a factor of two in magnitude
+  bool of_blocks = false;  ///< keys of rounded values have no common factor
 };
 
 /// A partition of a range of keys into `bins` bins of 2^shift keys each. The range begins at

@@ -11,7 +11,7 @@ SparseBuffer Kernels::sparse(size_t capacity) {
   SparseBuffer buffer;
   buffer.capacity = capacity;
   buffer.index = bytes(capacity * size_of(index_type()));
-  buffer.value = bytes(capacity * size_of(accumulation(data_type())));
+  buffer.value = bytes(value_bytes(capacity));
   buffer.nnz = counts(1);
   return buffer;
 }
@@ -31,20 +31,28 @@ Packets Kernels::packets(size_t nnz, std::span<const Region> regions, Precision 
 size_t Kernels::wire_value_size(Precision precision) const {
   switch (precision) {
     case Precision::accumulated:
-      return size_of(accumulation(data_type()));
+      return block_size() * size_of(accumulation(data_type()));
     case Precision::stored:
-      return size_of(data_type());
+      return block_size() * size_of(data_type());
     case Precision::bfloat16:
       break;
   }
-  return size_of(DataType::bfloat16);
+  return block_size() * size_of(DataType::bfloat16);
 }
 
 size_t Kernels::merge_workspace(uint64_t length) { return host::merge_workspace(length); }
 
+SparseSpan Kernels::values_of(const SparseSpan& in) {
+  if (block_size() == 1) return in;
+  const size_t values = read(in.nnz.at) * block_size();
+  uint64_t* const length = counts(1);
+  set_count(length, values);
+  return {nullptr, in.value, {values, length}, in.precision};
+}
+
 SparseSpan Kernels::widened(const SparseSpan& in) {
   if (accumulation(data_type()) == data_type()) return in.stored();
-  void* wide = bytes(in.nnz.bound * size_of(accumulation(data_type())));
+  void* wide = bytes(value_bytes(in.nnz.bound));
   widen(in, wide);
   return SparseSpan{in.index, wide, in.nnz}.stored();
 }

@@ -12,7 +12,7 @@
 namespace sparsecoll {
 
 /// Arithmetic on one backend (the host or a device). An instance is bound to a value type, an index
-/// type, a backend, a stream and an arena. Ranks do not occur in it.
+/// type, a size of blocks, a backend, a stream and an arena. Ranks do not occur in it.
 ///
 /// Work may run after the call returns, in stream order; only methods that say so wait for it. The
 /// number of launches of a call depends on what the host knows (bounds of lengths, the number of
@@ -32,6 +32,14 @@ class Kernels {
   /// Returns true if all work but pack_all()'s is complete when its call returns.
   virtual bool is_synchronous() const { return false; }
   virtual IndexType index_type() const = 0;
+  /// Returns the number of values of an entry of a sparse vector. Regions and counts are in
+  /// entries. If it is above 1, sparse vectors have indices.
+  virtual size_t block_size() const { return 1; }
+  /// Returns kernels of the same types for entries of one value; this object itself if its are so.
+  virtual Kernels& of_values() { return *this; }
+  /// Returns a view of the values of a vector as entries of one value, for of_values(). Their
+  /// indices are lost if the vector is one of blocks. Waits then.
+  SparseSpan values_of(const SparseSpan& in);
   virtual KeySpace keys() const = 0;
 
   // --- memory of the backend
@@ -45,8 +53,12 @@ class Kernels {
   /// Allocates memory for one message for each region, `nnz` entries in all.
   Packets packets(size_t nnz, std::span<const Region> regions,
                   Precision precision = Precision::accumulated);
-  /// Returns the bytes of one value of this precision in a message.
+  /// Returns the bytes of the values of an entry, of this precision, in a message.
   size_t wire_value_size(Precision precision) const;
+  /// Returns the bytes of the values of `entries` entries in the accumulation type.
+  size_t value_bytes(size_t entries) const {
+    return entries * block_size() * size_of(accumulation(data_type()));
+  }
 
   // --- transfer between the backend and the host
   /// Makes host bytes readable by the backend. Returns `host` itself or a copy. The host must not
@@ -232,13 +244,15 @@ class Kernels {
 
 /// Creates kernels that are the host's plain loops: the executable specification. They live in the
 /// arena's scope.
-Kernels& make_plain_kernels(DataType data_type, IndexType index_type, Arena& arena);
+Kernels& make_plain_kernels(DataType data_type, IndexType index_type, Arena& arena,
+                            size_t block_size = 1);
 
 namespace host {
 class Backend;
 }
 /// Creates kernels that use the backend's threads and vector instructions for long vectors. Their
 /// results are the same bit for bit. They live in the scope of the backend's arena.
-Kernels& make_host_kernels(DataType data_type, IndexType index_type, host::Backend& backend);
+Kernels& make_host_kernels(DataType data_type, IndexType index_type, host::Backend& backend,
+                           size_t block_size = 1);
 
 }  // namespace sparsecoll

@@ -13,9 +13,10 @@ namespace sparsecoll {
 static_assert(std::endian::native == std::endian::little, "messages are little-endian");
 
 /// The wire format. A message is a header, the indices relative to the region's start, padding to 8
-/// bytes, and the values. Values have the tensor's type; the accumulation type if they are sums;
-/// or, for floating-point types, bfloat16. The sender packs the smallest representation. The
-/// receiver checks every field against its bound before it uses it.
+/// bytes, and the values, a block of them for each index if the vector is one of blocks. Values
+/// have the tensor's type; the accumulation type if they are sums; or, for floating-point types,
+/// bfloat16. The sender packs the smallest representation. The receiver checks every field against
+/// its bound before it uses it.
 enum class Representation : uint8_t {
   coded = 1,   ///< Elias-Fano: about 2 + log2(length / nnz) bits an entry
   bitmap = 2,  ///< one bit per index: best above 1/4 density
@@ -40,7 +41,7 @@ inline constexpr uint8_t kWireVersion = 2;
 struct WireShape {
   uint64_t nnz;
   uint64_t length;
-  size_t value_size;
+  size_t value_size;  ///< bytes of the values of an entry
 };
 
 /// Coded indices are one string of bits, lowest first. From bit j * low on it has the `low` lowest
@@ -115,34 +116,37 @@ constexpr bool wire_may_round(DataType sent, DataType type) {
 /// known representation, a type in which values of the tensor are sent, the expected length of the
 /// region, and a size that fits. More bytes may follow, because messages of fixed size are as long
 /// as the longest.
-constexpr bool wire_sound(const WireHeader& header, uint64_t size, DataType type, uint64_t length) {
+constexpr bool wire_sound(const WireHeader& header, uint64_t size, DataType type, uint64_t length,
+                          size_t block_size = 1) {
   const auto representation = static_cast<Representation>(header.representation);
   const auto sent = static_cast<DataType>(header.data_type);
   const bool known =
       representation >= Representation::coded && representation <= Representation::dense;
   const bool rounds = wire_rounds(sent, type);
+  const size_t value_size = size_of(sent) * block_size;
   if (header.magic != kWireMagic || header.version != kWireVersion || !known ||
       header.rounded != rounds || (rounds && !wire_may_round(sent, type)) ||
-      header.length != length || header.nnz > length || header.nnz > size ||
+      header.length != length || header.nnz > length || header.nnz > size / value_size ||
       (representation == Representation::dense && header.nnz != length))
     return false;
   if (representation == Representation::bitmap && length / 8 > size) return false;
-  return wire_bytes(representation, {header.nnz, length, size_of(sent)}) <= size;
+  return wire_bytes(representation, {header.nnz, length, value_size}) <= size;
 }
 
 /// Returns the header of a message if it is valid, null otherwise.
 inline const WireHeader* wire_header(ConstBytes message, DataType type, uint64_t length,
-                                     WireHeader* out) {
+                                     WireHeader* out, size_t block_size = 1) {
   if (message.size() < sizeof(WireHeader)) return nullptr;
   std::memcpy(out, message.data(), sizeof(WireHeader));
-  return wire_sound(*out, message.size(), type, length) ? out : nullptr;
+  return wire_sound(*out, message.size(), type, length, block_size) ? out : nullptr;
 }
 
 /// Returns how many entries the message claims to have, 0 if its header is invalid. Good for
 /// allocation: unpack_all() checks the rest.
-inline size_t wire_entries(ConstBytes message, DataType type, uint64_t length) {
+inline size_t wire_entries(ConstBytes message, DataType type, uint64_t length,
+                           size_t block_size = 1) {
   WireHeader header;
-  return wire_header(message, type, length, &header) ? header.nnz : 0;
+  return wire_header(message, type, length, &header, block_size) ? header.nnz : 0;
 }
 
 }  // namespace sparsecoll

@@ -61,6 +61,35 @@ TEMPLATE_TEST_CASE("16-bit types that the program defines", "", Half, Brain) {
   }
 }
 
+TEST_CASE("blocks are added and scattered") {
+  for (int P = 1; P <= 4; ++P) {
+    CHECK(with_team(P, quick_config(), [&](Communicator& comm) {
+            const auto rank = static_cast<std::uint32_t>(comm.rank());
+            auto send = SparseVector<float>::of_blocks(3, 9),
+                 sum = SparseVector<float>::of_blocks(3, 0);
+            send.push_back(rank, std::vector<float>{1, 2, 3});
+            send.push_back(8, std::vector<float>{4, 5, static_cast<float>(rank)});
+            comm.sparseAllreducev(send, sum, kAll);
+            std::vector<float> want, dense(27), part(3);
+            for (int r = 0; r < P; ++r) want.insert(want.end(), {1, 2, 3});
+            const auto p = static_cast<float>(P);
+            want.insert(want.end(), {4 * p, 5 * p, p * (p - 1) / 2});
+            std::string wrong = same<float>("the sum", Span<const float>(sum.values()), want);
+            comm.scatter(sum, dense);
+            wrong += same<float>("dense", std::vector<float>(dense.end() - 3, dense.end()),
+                                 std::vector<float>(want.end() - 3, want.end()));
+            comm.scatterAt(SparseVector<float>(9, {8}, {7, 8, 9}, 3), part, 8);
+            wrong += same<float>("a region", part, {7, 8, 9});
+            wrong += throws(sparsecollInvalidArgument, "expected 3 values, got 1",
+                            [&] { send.push_back(9, 1.0f); });
+            return wrong +
+                   throws(sparsecollInvalidArgument, "values: expected 6, 3 for each index", [] {
+                     SparseVector<float>(9, {1, 2}, {1, 2, 3}, 3);
+                   });
+          }) == "");
+  }
+}
+
 TEMPLATE_TEST_CASE("integers are added and sent", "", int, std::int64_t) {
   using T = TestType;
   for (int P = 1; P <= 4; ++P) {

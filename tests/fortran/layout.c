@@ -36,7 +36,7 @@ int fresh_structures(const sparsecollSparse_t* sparse, const sparsecollConfig_t*
 /* Sets each field to its number. */
 void fill_structures(sparsecollSparse_t* sparse, sparsecollConfig_t* config,
                      sparsecollStats_t* stats) {
-  const sparsecollSparse_t s = {1, 2, 3, 4, 5, NULL, NULL, 6, 7, NULL, {NULL, NULL, NULL, NULL}};
+  const sparsecollSparse_t s = {1, 2, 3, 4, 5, NULL, NULL, 6, 7, NULL, 8, {NULL, NULL, NULL}};
   const sparsecollConfig_t c = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16};
   const sparsecollStats_t t = {0, 1, 2, 3, 4, 5, 6, 7, 8, 1.0, 2.0, 3.0, 4.0, 9, 10};
   *sparse = s;

@@ -68,6 +68,7 @@ program layout
   call fill_structures(sparse, config, stats)
   if (any([sparse%size, sparse%count, sparse%nnz, sparse%capacity, sparse%needed] /= &
     [(int(i, c_size_t), i=1, 5)])) error stop 'the lengths of a sparse vector'
+  if (sparse%blockSize /= 8) error stop 'the blocks of a sparse vector'
   if (any([sparse%indexType, sparse%datatype] /= [6, 7])) error stop 'types of a sparse vector'
   if (any([config%magic, config%version, config%blocking, config%device, config%timeoutMs, &
     config%algorithm, config%selection, config%residualRule, config%wire, &

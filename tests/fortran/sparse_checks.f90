@@ -24,8 +24,35 @@ contains
     call check_composition(comm, found)
     call check_exact_sum(comm, found)
     call check_integers(comm, found)
+    call check_blocks(comm, found)
     call check_long_arrays(found)
   end subroutine check_sparse_forms
+
+  !> Checks the sum of blocks of three values: rank r has the blocks r and P, filled with r + 1.
+  subroutine check_blocks(comm, found)
+    type(sparsecollComm_t), intent(in) :: comm
+    type(verdict_t), intent(inout) :: found
+    integer(c_size_t), parameter :: three = 3
+    integer(c_int32_t), target :: indices(2)
+    integer(c_int32_t), allocatable, target :: sum_at(:)
+    real(c_float), target :: values(6)
+    real(c_float), allocatable, target :: total(:)
+    type(sparsecollSparse_t) :: send, recv
+    integer :: P, rank, i
+
+    call sparsecollCommCount(comm, P)
+    call sparsecollCommRank(comm, rank)
+    allocate (sum_at(P + 1), total(3 * (P + 1)))
+    indices = [rank, P]
+    values = rank + 1
+    send = sparsecollSparse_t(indices, values, count=P + 1_c_size_t, blockSize=three)
+    recv = sparsecollSparse_t(sum_at, total, count=0_c_size_t, blockSize=three)
+    call expect(found, send%nnz == 2 .and. recv%capacity == P + 1, 'capacities in blocks')
+    call sparseAllreducev(send, recv, SPARSECOLL_ALL, sparsecollSum, sparsecollNoResidual, comm)
+    call expect(found, recv%nnz == P + 1 .and. all(sum_at == [(i, i=0, P)]), 'indices of blocks')
+    call expect(found, all(total == [([i, i, i], i=1, P), [1, 1, 1] * (P * (P + 1) / 2)]), &
+      'a sum of blocks')
+  end subroutine check_blocks
 
   !> Checks capacities beyond the default integer. The arrays have no memory behind them.
   subroutine check_long_arrays(found)

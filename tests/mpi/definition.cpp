@@ -50,6 +50,11 @@ void check_coordinate_forms(Verdict& verdict, const Mode& mode, int P) {
     verdict.check("coordinate form", text);
     if (!text.empty()) return;
   }
+  for (const SparseCase& c : block_cases_of(mode, P, P > 4 ? 16 : 8)) {
+    const std::string text = join_case(comm.get(), c);
+    verdict.check("blocks", text);
+    if (!text.empty()) return;
+  }
 }
 
 /// Tests a selection of the cases in which values are sent in bfloat16.

@@ -47,7 +47,7 @@ SparseOutcome<T> reduce(const SparseInputs<T>& in, std::uint64_t k, Op op, const
   }
   Shipment<A> sum{Oracle<T>::sum_in_order(shipped), {}};
   if (!owners.empty()) sum = ship(sum.values);
-  const Sparse<A> result = k == kAll ? sum.values : Oracle<T>::top_k(sum.values, k);
+  const Sparse<A> result = k == kAll ? sum.values : Oracle<T>::top_k(sum.values, k, in.block);
   for (std::size_t r = 0; r < in.residuals.size(); ++r) {
     for (const Entry<A>& entry : shipped[r]) {
       if (!contains(result, entry.index)) outcome.residuals[r][entry.index] += entry.value;
@@ -65,13 +65,13 @@ SparseOutcome<T> reduce(const SparseInputs<T>& in, std::uint64_t k, Op op, const
 
 /// The merge tree. Each of its sums is rounded before the selection.
 template <class A>
-Tree<A> rounding_tree(PerRank<Sparse<A>> s, std::uint64_t k) {
+Tree<A> rounding_tree(PerRank<Sparse<A>> s, std::uint64_t k, std::size_t block) {
   Tree<A> tree;
   tree.dropped.resize(s.size());
   for (std::size_t step = 1; step < s.size(); step *= 2) {
     for (std::size_t r = 0; r + step < s.size(); r += 2 * step) {
       const Shipment<A> merged = ship(Arithmetic<A>::sum_in_order({s[r], s[r + step]}));
-      s[r] = k == kAll ? merged.values : Arithmetic<A>::top_k(merged.values, k);
+      s[r] = k == kAll ? merged.values : Arithmetic<A>::top_k(merged.values, k, block);
       const auto log = [&](const Entry<A>& entry) {
         const auto [at, fresh] = tree.dropped[r].try_emplace(entry.index, entry.value);
         if (!fresh) at->second += entry.value;
@@ -92,8 +92,8 @@ SparseInputs<T> topk_on_each(const DenseInputs<T>& in, std::uint64_t k) {
   SparseInputs<T> selected;
   for (std::size_t r = 0; r < in.sends.size(); ++r) {
     const bool feedback = !in.residuals.empty();
-    const SparseOutcome<T> own =
-        Oracle<T>::topk(in.sends[r], feedback ? in.residuals[r] : std::vector<Wide<T>>(), k);
+    const SparseOutcome<T> own = Oracle<T>::topk(
+        in.sends[r], feedback ? in.residuals[r] : std::vector<Wide<T>>(), k, in.block);
     selected.sends.push_back(own.result);
     if (feedback) {
       selected.residuals.push_back(own.residuals.empty() ? in.residuals[r] : own.residuals[0]);
@@ -113,7 +113,13 @@ template <class T>
 Borders owners_of(const SparseInputs<T>& in, Sums sums) {
   if (sums == Sums::kStay) return {};
   if (in.residuals.empty()) return Borders(in.sends.size() + 1);
-  return equal_load(in.sends, in.residuals[0].size());
+  PerRank<Sparse<T>> blocks(in.sends.size());
+  for (std::size_t r = 0; r < blocks.size(); ++r)
+    for (const Entry<T>& entry : in.sends[r])
+      if (entry.index % in.block == 0) blocks[r].push_back({entry.index / in.block, entry.value});
+  Borders borders = equal_load(blocks, in.residuals[0].size() / in.block);
+  for (std::uint64_t& border : borders) border *= in.block;
+  return borders;
 }
 
 }  // namespace
@@ -168,7 +174,7 @@ SparseOutcome<T> Bf16Oracle<T>::gtopk_allreducev(const SparseInputs<T>& in, std:
   PerRank<Sparse<A>> shipped;
   for (const Sparse<T>& send : in.sends) {
     const Sparse<A> all = widened(send);
-    const Shipment<A> own = ship(k == kAll ? all : Oracle<T>::top_k(all, k));
+    const Shipment<A> own = ship(k == kAll ? all : Oracle<T>::top_k(all, k, in.block));
     outcome.selected.push_back(send.size());
     shipped.push_back(own.values);
     if (in.residuals.empty()) continue;
@@ -178,7 +184,7 @@ SparseOutcome<T> Bf16Oracle<T>::gtopk_allreducev(const SparseInputs<T>& in, std:
     }
     add(own.lost, residual);
   }
-  const Tree<A> tree = rounding_tree(shipped, k);
+  const Tree<A> tree = rounding_tree(shipped, k, in.block);
   for (std::size_t r = 0; r < in.residuals.size(); ++r) {
     for (const Entry<A>& entry : shipped[r]) {
       if (!contains(tree.result, entry.index)) outcome.residuals[r][entry.index] += entry.value;

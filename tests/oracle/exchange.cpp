@@ -89,8 +89,8 @@ PerRank<Received<T>> alltoall(const PerRank<Sparse<T>>& sends,
 template <class T>
 Outcome<PerRank<Sparse<T>>, T> ExchangeOracle<T>::reduce_scatter(
     const DenseInputs<T>& in, std::uint64_t k, Op op, const std::vector<std::size_t>& bounds) {
-  const Selections<T> all =
-      select_all(in, [k](const Sparse<Wide<T>>& acc) { return Oracle<T>::top_k(acc, k); });
+  const Selections<T> all = select_all(
+      in, [&](const Sparse<Wide<T>>& acc) { return Oracle<T>::top_k(acc, k, in.block); });
   const Sparse<T> sum = finished_sum<T>(all.shipped, op);
   Outcome<PerRank<Sparse<T>>, T> outcome;
   for (std::size_t r = 0; r < in.sends.size(); ++r) {

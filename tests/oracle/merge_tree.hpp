@@ -30,14 +30,14 @@ struct Tree {
 };
 
 template <class T>
-Tree<T> merge_tree(PerRank<Sparse<T>> s, std::uint64_t k) {
+Tree<T> merge_tree(PerRank<Sparse<T>> s, std::uint64_t k, std::size_t block = 1) {
   const std::size_t P = s.size();
   Tree<T> tree;
   tree.dropped.resize(P);
   for (std::size_t step = 1; step < P; step *= 2) {
     for (std::size_t r = 0; r + step < P; r += 2 * step) {
       const Sparse<T> merged = Arithmetic<T>::sum_in_order({s[r], s[r + step]});
-      s[r] = k == kAll ? merged : Arithmetic<T>::top_k(merged, k);
+      s[r] = k == kAll ? merged : Arithmetic<T>::top_k(merged, k, block);
       for (const Entry<T>& entry : merged) {
         if (contains(s[r], entry.index)) continue;
         const auto [at, fresh] = tree.dropped[r].try_emplace(entry.index, entry.value);

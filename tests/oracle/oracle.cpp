@@ -75,6 +75,33 @@ Sparse<A> Arithmetic<A>::top_k(const Sparse<A>& x, std::uint64_t k) {
 }
 
 template <class A>
+Sparse<A> Arithmetic<A>::top_k(const Sparse<A>& x, std::uint64_t k, std::size_t block) {
+  if (block == 1) return top_k(x, k);
+  Sparse<double> squares;  // those of blocks
+  Sparse<A> vanished;      // blocks whose squares are all 0
+  for (std::size_t at = 0; at < x.size(); at += block) {
+    double sum = 0;
+    bool zeros = true;
+    for (std::size_t i = at; i < at + block; ++i) {
+      const double value = x[i].value;
+      const double square = value * value;
+      sum += square;
+      zeros = zeros && value == 0;
+    }
+    if (sum != 0) squares.push_back({at, sum});
+    if (sum == 0 && !zeros) vanished.push_back({at, A{0}});
+  }
+  std::set<std::uint64_t> chosen;
+  for (const Entry<double>& each : Arithmetic<double>::top_k(squares, k)) chosen.insert(each.index);
+  for (const Entry<A>& each : vanished)
+    if (chosen.size() < k) chosen.insert(each.index);
+  Sparse<A> best;
+  for (const std::uint64_t at : chosen)
+    for (std::size_t i = at; i < at + block; ++i) best.push_back(x[i]);
+  return best;
+}
+
+template <class A>
 Sparse<A> Arithmetic<A>::entries_of(const std::vector<A>& dense) {
   Sparse<A> entries;
   for (std::size_t i = 0; i < dense.size(); ++i) entries.push_back({i, dense[i]});
@@ -173,7 +200,7 @@ SparseOutcome<T> Oracle<T>::sparse_allreducev(const SparseInputs<T>& in, std::ui
   PerRank<Sparse<Wide<T>>> sends;
   for (const Sparse<T>& send : in.sends) sends.push_back(widened(send));
   const Sparse<Wide<T>> sum = Oracle::sum_by_level(sends, levels);
-  const Sparse<Wide<T>> result = k == kAll ? sum : Oracle::top_k(sum, k);
+  const Sparse<Wide<T>> result = k == kAll ? sum : Oracle::top_k(sum, k, in.block);
   SparseOutcome<T> outcome;
   for (const Sparse<T>& send : in.sends) outcome.selected.push_back(send.size());
   outcome.residuals = in.residuals;
@@ -194,10 +221,10 @@ SparseOutcome<T> Oracle<T>::gtopk_allreducev(const SparseInputs<T>& in, std::uin
   SparseOutcome<T> outcome;
   PerRank<Sparse<Wide<T>>> selected;
   for (const Sparse<T>& send : in.sends) {
-    selected.push_back(k == kAll ? widened(send) : Oracle::top_k(widened(send), k));
+    selected.push_back(k == kAll ? widened(send) : Oracle::top_k(widened(send), k, in.block));
     outcome.selected.push_back(send.size());
   }
-  const Tree<Wide<T>> tree = merge_tree(selected, k);
+  const Tree<Wide<T>> tree = merge_tree(selected, k, in.block);
   outcome.residuals = in.residuals;
   for (std::size_t r = 0; r < in.residuals.size(); ++r) {
     for (const Entry<T>& entry : in.sends[r]) {
@@ -214,13 +241,13 @@ SparseOutcome<T> Oracle<T>::gtopk_allreducev(const SparseInputs<T>& in, std::uin
 
 template <class T>
 SparseOutcome<T> Oracle<T>::topk(const std::vector<T>& dense, const std::vector<Wide<T>>& residual,
-                                 std::uint64_t k) {
+                                 std::uint64_t k, std::size_t block) {
   DenseInputs<T> in;
   in.sends = {dense};
   if (!residual.empty()) in.residuals = {residual};
   const PerRank<std::vector<Wide<T>>> accs = accumulate(in);
   SparseOutcome<T> outcome;
-  const Sparse<Wide<T>> selected = select<T>(accs[0], k);
+  const Sparse<Wide<T>> selected = select<T>(accs[0], k, block);
   outcome.delivered = selected.size();
   outcome.selected = {selected.size()};
   outcome.result = finish<T>(selected, Op::kSum, 1);

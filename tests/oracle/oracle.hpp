@@ -35,11 +35,13 @@ using Sparse = std::vector<Entry<T>>;
 template <class X>
 using PerRank = std::vector<X>;
 
-/// The inputs of all ranks. Residuals have the accumulation type.
+/// The inputs of all ranks. Residuals have the accumulation type. Blocks are given by their values,
+/// each an entry of its own.
 template <class Send, class T>
 struct Inputs {
   PerRank<Send> sends;
   PerRank<std::vector<Wide<T>>> residuals;  ///< empty: no error feedback
+  std::size_t block = 1;                    ///< number of values of a block
 };
 
 template <class T>
@@ -74,6 +76,9 @@ struct Arithmetic {
   /// Returns the k entries of largest magnitude: NaN above Inf above finite values, ties to the
   /// lowest index, never zeros.
   static Sparse<A> top_k(const Sparse<A>& x, std::uint64_t k);
+  /// Returns the values of the k blocks with the largest sums of squares, in double: NaN above Inf
+  /// above finite sums, ties to the lowest index, never blocks of zeros.
+  static Sparse<A> top_k(const Sparse<A>& x, std::uint64_t k, std::size_t block);
 
   /// Returns all elements as entries, zeros included.
   static Sparse<A> entries_of(const std::vector<A>& dense);
@@ -108,7 +113,7 @@ struct Oracle : Arithmetic<Wide<T>> {
 
   /// sparsecollTopk: the selection of one rank. An empty residual stands for none.
   static SparseOutcome<T> topk(const std::vector<T>& dense, const std::vector<Wide<T>>& residual,
-                               std::uint64_t k);
+                               std::uint64_t k, std::size_t block = 1);
 
   static std::vector<T> scatter(const Sparse<T>& in, std::size_t count);
 };

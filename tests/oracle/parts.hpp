@@ -31,8 +31,8 @@ Sparse<Wide<T>> widened(const Sparse<T>& x) {
 
 /// Returns L of one rank: the top-k of acc, each value rounded to T.
 template <class T>
-Sparse<Wide<T>> select(const std::vector<Wide<T>>& acc, std::uint64_t k) {
-  Sparse<Wide<T>> selected = Oracle<T>::top_k(Oracle<T>::entries_of(acc), k);
+Sparse<Wide<T>> select(const std::vector<Wide<T>>& acc, std::uint64_t k, std::size_t block = 1) {
+  Sparse<Wide<T>> selected = Oracle<T>::top_k(Oracle<T>::entries_of(acc), k, block);
   for (Entry<Wide<T>>& entry : selected) entry.value = Oracle<T>::leaving(entry.value);
   return selected;
 }

@@ -95,6 +95,7 @@ static void print_sparse(void) {
   FIELD(sparsecollSparse_t, indexType)
   FIELD(sparsecollSparse_t, datatype)
   FIELD(sparsecollSparse_t, nnzOnDevice)
+  FIELD(sparsecollSparse_t, blockSize)
   FIELD(sparsecollSparse_t, reserved)
   end();
 }

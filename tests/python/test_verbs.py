@@ -101,6 +101,41 @@ class Verbs(Case):
             np.testing.assert_array_equal(tree.to_dense(), total)
             np.testing.assert_array_equal(few.to_dense(), topk(total, 5))
 
+    def test_sums_of_blocks(self):
+        def rows_of(rank):
+            rows = np.flatnonzero(values_of(rank, 40, seed=3) % 2 == 0)
+            return rows, values_of(rank, 5 * len(rows), seed=6).reshape(-1, 5)
+
+        def body(comm):
+            send = sc.SparseVector(40, *rows_of(comm.rank), block_size=5)
+            # The first output grows; the second has room.
+            small = sc.SparseVector(40, capacity=1, index_dtype="uint64", block_size=5)
+            total, tree = comm.sparse_allreducev(send, small), comm.gtopk_allreducev(send)
+            np.testing.assert_array_equal(total.values, tree.values)
+            self.assertEqual(total.values.shape, (total.nnz, 5))
+            part = np.full((10, 5), 7, np.float32)
+            region = sc.SparseVector(40, np.array([21, 29]), np.ones((2, 5), np.float32),
+                                     block_size=5)
+            comm.scatter(region, part, offset=20)
+            self.assertEqual(part.sum(axis=1).tolist(), [0, 5] + [0] * 7 + [5])
+            return total.to_dense(), comm.scatter(total, np.full((40, 5), 7, np.float32))
+
+        expected = np.zeros((40, 5), np.float32)
+        for rank in range(3):
+            rows, values = rows_of(rank)
+            expected[rows] += values
+        for dense, scattered in on_ranks(3, body):
+            np.testing.assert_array_equal(dense, expected)
+            np.testing.assert_array_equal(scattered, expected)
+
+    def test_blocks_have_a_row_for_each_index(self):
+        with self.assertRaisesRegex(ValueError, "2 indices and 5 values in blocks of 3"):
+            sc.SparseVector(9, np.array([1, 2]), np.ones(5, np.float32), block_size=3)
+        with self.assertRaisesRegex(ValueError, r"shape \(6,\): expected \(2, 3\)"):
+            sc.SparseVector(9, np.array([1, 2]), np.ones(6, np.float32), block_size=3)
+        with self.assertRaisesRegex(ValueError, "block_size = 0"):
+            sc.SparseVector(9, block_size=0)
+
     def test_integers_and_indices_of_32_bits(self):
         def body(comm):
             mine = np.array([comm.rank, 7], np.uint32), np.array([1, 2**40], np.int64)

@@ -55,7 +55,7 @@ std::vector<Deviation> bad_structs() {
       bad_sparse("send->size", [](Arguments& a, Tensor&) { a.in.size = 0; }),
       bad_sparse("recv->size", [](Arguments& a, Tensor&) { a.out.size = 0; }),
       bad_sparse("send->reserved", [](Arguments& a, Tensor& t) { a.in.reserved[0] = &t; }),
-      bad_sparse("recv->reserved", [](Arguments& a, Tensor& t) { a.out.reserved[3] = &t; }),
+      bad_sparse("recv->reserved", [](Arguments& a, Tensor& t) { a.out.reserved[2] = &t; }),
       bad_sparse("send->nnzOnDevice", [](Arguments& a, Tensor&) { a.in.nnzOnDevice = &a.in.nnz; }),
       bad_sparse("recv->nnzOnDevice",
                  [](Arguments& a, Tensor&) { a.out.nnzOnDevice = &a.out.nnz; }),

@@ -38,20 +38,28 @@ std::size_t capacity_of(bool too_small, const Backend& place, std::size_t needed
   return needed + place.at();
 }
 
-/// Checks what the call left in `output`. If that was too small, fetches the result twice.
+/// Returns bounds of blocks as bounds of their values.
+std::vector<std::size_t> bounds_of_values(std::vector<std::size_t> bounds, std::size_t block) {
+  for (std::size_t& bound : bounds) bound *= block;
+  return bounds;
+}
+
+/// Checks what the call left in `output`. If that was too small, fetches the result twice. The
+/// entries of `want` are those of the values of blocks.
 template <class T>
 std::string compare(const Backend& place, sparsecollResult_t result, SparseBuffer<T>& output,
-                    const oracle::Received<T>& want, std::uint64_t count) {
-  const bool fits = output.get()->capacity >= want.entries.size();
+                    const oracle::Received<T>& want, std::uint64_t count, std::size_t block) {
+  const std::size_t needed = want.entries.size() / block;
+  const bool fits = output.get()->capacity >= needed;
   std::string verdict =
       expect("the verb", result, fits ? sparsecollSuccess : sparsecollTruncated, place.comm);
   if (!verdict.empty()) return verdict;
   if (output.get()->count != count) return "recv->count = " + std::to_string(output.get()->count);
-  if (output.get()->needed != want.entries.size()) return "recv->needed is wrong";
+  if (output.get()->needed != needed) return "recv->needed is wrong";
   if (fits) return difference("recv", output.entries(), want.entries);
   if (output.get()->nnz != 0) return "recv->nnz is not 0 though it was too small";
   for (int time = 0; time < 2; ++time) {
-    SparseBuffer<T> larger(0, output.get()->indexType, want.entries.size());
+    SparseBuffer<T> larger(0, output.get()->indexType, needed, block);
     std::vector<std::size_t> counts(want.counts.size(), kRubbish);
     const bool ask = !counts.empty() && time == 1;
     verdict = expect(
@@ -66,18 +74,19 @@ std::string compare(const Backend& place, sparsecollResult_t result, SparseBuffe
 
 template <class T>
 std::string join_typed(const Backend& place, const AlltoallCase& c) {
-  const auto sends = make_sparse_of_all<T>(c.kind, c.count, place.P, c.seed);
+  const auto sends = make_sparse_of_all<T>(c.kind, c.count, place.P, c.seed, c.block);
   const std::vector<std::size_t> bounds = make_bounds(c.bounds, c.count, place.P, c.seed);
-  const auto want = oracle::alltoall(sends, bounds)[place.at()];
-  const SparseBuffer<T> input(c.count, c.index_type, sends[place.at()]);
+  auto want = oracle::alltoall(sends, bounds_of_values(bounds, c.block))[place.at()];
+  for (std::size_t& from : want.counts) from /= c.block;
+  const SparseBuffer<T> input(c.count, c.index_type, sends[place.at()], c.block);
   SparseBuffer<T> output(c.count + 1, c.index_type,
-                         capacity_of(c.too_small, place, want.entries.size()));
+                         capacity_of(c.too_small, place, want.entries.size() / c.block), c.block);
   const std::vector<std::uint64_t> before = input.image();
   std::vector<std::size_t> counts(static_cast<std::size_t>(place.P), kRubbish);
   const sparsecollResult_t result =
       sparseAlltoall(input.get(), output.get(), c.with_counts ? counts.data() : nullptr,
                      c.bounds == BoundsKind::kNull ? nullptr : bounds.data(), place.comm, nullptr);
-  std::string verdict = compare(place, result, output, want, c.count);
+  std::string verdict = compare(place, result, output, want, c.count, c.block);
   if (verdict.empty() && c.with_counts) verdict = difference("recvcounts", counts, want.counts);
   if (verdict.empty() && input.image() != before) verdict = "the call wrote to send";
   return verdict;
@@ -85,27 +94,32 @@ std::string join_typed(const Backend& place, const AlltoallCase& c) {
 
 template <class T>
 std::string join_typed(const Backend& place, const ReduceScatterCase& c) {
-  Residual<T> residual(place.comm, c.n, c.feedback);
-  const std::vector<std::size_t> bounds = make_bounds(c.bounds, c.n, place.P, c.seed);
+  const std::size_t values = c.n * c.block;
+  Residual<T> residual(place.comm, values, c.feedback);
+  const std::vector<std::size_t> bounds = make_bounds(c.bounds, c.n, place.P, c.seed),
+                                 borders = bounds_of_values(bounds, c.block);
   oracle::DenseInputs<T> in;
+  in.block = c.block;
   if (c.feedback) {
-    in.residuals = make_data_of_all<oracle::Wide<T>>(Kind::kHeavyTail, c.n, place.P, c.seed + 77);
+    in.residuals =
+        make_data_of_all<oracle::Wide<T>>(Kind::kHeavyTail, values, place.P, c.seed + 77);
     residual.write(in.residuals[place.at()]);
   }
   for (int call = 0; call < c.calls; ++call) {
-    in.sends = make_data_of_all<T>(c.kind, c.n, place.P, c.seed + static_cast<unsigned>(call));
+    in.sends = make_data_of_all<T>(c.kind, values, place.P, c.seed + static_cast<unsigned>(call));
     const auto want = c.wire == sparsecollWireBf16
-                          ? oracle::Bf16Oracle<T>::reduce_scatter(in, c.k, c.op, bounds)
-                          : oracle::ExchangeOracle<T>::reduce_scatter(in, c.k, c.op, bounds);
+                          ? oracle::Bf16Oracle<T>::reduce_scatter(in, c.k, c.op, borders)
+                          : oracle::ExchangeOracle<T>::reduce_scatter(in, c.k, c.op, borders);
     const std::vector<T> input = in.sends[place.at()];
-    SparseBuffer<T> output(c.n + 1, c.index_type,
-                           capacity_of(c.too_small, place, want.result[place.at()].size()));
+    SparseBuffer<T> output(
+        c.n + 1, c.index_type,
+        capacity_of(c.too_small, place, want.result[place.at()].size() / c.block), c.block);
     const sparsecollResult_t result =
         sparseReduceScatter(input.data(), output.get(), c.n, c.k, kDatatype<T>, op_of(c.op),
                             c.bounds == BoundsKind::kNull ? nullptr : bounds.data(),
                             residual.handle(), place.comm, nullptr);
-    std::string verdict =
-        compare(place, result, output, oracle::Received<T>{want.result[place.at()], {}}, c.n);
+    std::string verdict = compare(place, result, output,
+                                  oracle::Received<T>{want.result[place.at()], {}}, c.n, c.block);
     if (verdict.empty()) verdict = difference("sendbuff", input, in.sends[place.at()]);
     if (verdict.empty() && c.feedback) {
       verdict = difference("residual", residual.read(), want.residuals[place.at()]);
@@ -179,8 +193,8 @@ std::string join_case(sparsecollComm_t comm, const AlltoallCase& c) {
   std::ostringstream out;
   out << "sparseAlltoall seed=" << c.seed << " P=" << place.P << " count=" << c.count << " "
       << name_of(c.type) << " index type " << c.index_type << " data='" << name_of(c.kind)
-      << "' bounds='" << name_of(c.bounds) << "'" << (c.too_small ? " too small" : "") << ": "
-      << verdict;
+      << "' bounds='" << name_of(c.bounds) << "'" << (c.too_small ? " too small" : "")
+      << " blocks of " << c.block << ": " << verdict;
   return out.str();
 }
 
@@ -193,7 +207,8 @@ std::string join_case(sparsecollComm_t comm, const ReduceScatterCase& c) {
   out << "sparseReduceScatter seed=" << c.seed << " P=" << place.P << " n=" << c.n << " k=" << c.k
       << " " << name_of(c.type) << " " << name_of(c.op) << " index type " << c.index_type
       << " data='" << name_of(c.kind) << "' bounds='" << name_of(c.bounds) << "'"
-      << (c.feedback ? " feedback" : "") << (c.too_small ? " too small" : "") << ": " << verdict;
+      << (c.feedback ? " feedback" : "") << (c.too_small ? " too small" : "") << " blocks of "
+      << c.block << ": " << verdict;
   return out.str();
 }
 

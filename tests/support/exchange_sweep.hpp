@@ -47,6 +47,7 @@ struct AlltoallCase {
   int index_type = sparsecollIndex32;
   bool with_counts = true;  ///< pass recvcounts
   bool too_small = false;   ///< every second rank has too little room and fetches
+  std::size_t block = 1;    ///< above 1: vectors of `count` blocks of so many values
 };
 
 struct ReduceScatterCase {
@@ -62,6 +63,7 @@ struct ReduceScatterCase {
   bool too_small = false;
   int calls = 1;
   int wire = sparsecollWireNative;  ///< wire format of the communicator
+  std::size_t block = 1;            ///< above 1: n blocks of so many values
 };
 
 /// Runs the case on one rank. Returns "" or the difference.

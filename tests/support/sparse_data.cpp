@@ -93,7 +93,7 @@ T value_of(SparseKind kind, std::uint64_t rank, std::uint64_t index, std::uint64
 
 template <class T>
 oracle::Sparse<T> make_sparse(SparseKind kind, std::uint64_t count, std::uint64_t rank,
-                              std::uint64_t P, std::uint64_t seed) {
+                              std::uint64_t P, std::uint64_t seed, std::size_t block) {
   oracle::Sparse<T> entries;
   if (kind == SparseKind::kEmpty) return entries;
   if (kind == SparseKind::kEmptyOnSome && (rank + seed) % 2 == 0) return entries;
@@ -106,7 +106,9 @@ oracle::Sparse<T> make_sparse(SparseKind kind, std::uint64_t count, std::uint64_
   }
   for (const std::uint64_t index : indices) {
     if (kind == SparseKind::kDisjoint && index % P != rank) continue;
-    entries.push_back({index, value_of<T>(kind, rank, index, seed)});
+    for (std::uint64_t at = index * block; at < (index + 1) * block; ++at) {
+      entries.push_back({at, value_of<T>(kind, rank, at, seed)});
+    }
   }
   return entries;
 }
@@ -143,23 +145,25 @@ const char* name_of(SparseKind kind) {
 
 template <class T>
 oracle::PerRank<oracle::Sparse<T>> make_sparse_of_all(SparseKind kind, std::uint64_t count, int P,
-                                                      std::uint64_t seed) {
+                                                      std::uint64_t seed, std::size_t block) {
   oracle::PerRank<oracle::Sparse<T>> all;
   for (int rank = 0; rank < P; ++rank) {
     all.push_back(make_sparse<T>(kind, count, static_cast<std::uint64_t>(rank),
-                                 static_cast<std::uint64_t>(P), seed));
+                                 static_cast<std::uint64_t>(P), seed, block));
   }
   return all;
 }
 
 template <class T>
-SparseBuffer<T>::SparseBuffer(std::uint64_t count, int index_type, std::size_t capacity)
+SparseBuffer<T>::SparseBuffer(std::uint64_t count, int index_type, std::size_t capacity,
+                              std::size_t block)
     : narrow_(index_type == sparsecollIndex32 ? capacity : 0, static_cast<std::uint32_t>(kRubbish)),
       wide_(index_type == sparsecollIndex32 ? 0 : capacity, kRubbish << 8),
-      values_(capacity, static_cast<T>(-77)) {
+      values_(capacity * block, static_cast<T>(-77)) {
   sparse_.count = count;
   sparse_.capacity = capacity;
   sparse_.indexType = index_type;
+  if (block > 1) sparse_.blockSize = block;
   sparse_.datatype = kDatatype<T>;
   sparse_.values = values_.data();
   sparse_.indices = narrow_.data();
@@ -167,24 +171,26 @@ SparseBuffer<T>::SparseBuffer(std::uint64_t count, int index_type, std::size_t c
 }
 
 template <class T>
-SparseBuffer<T>::SparseBuffer(std::uint64_t count, int index_type, const oracle::Sparse<T>& entries)
-    : SparseBuffer(count, index_type, entries.size()) {
-  sparse_.nnz = entries.size();
+SparseBuffer<T>::SparseBuffer(std::uint64_t count, int index_type, const oracle::Sparse<T>& entries,
+                              std::size_t block)
+    : SparseBuffer(count, index_type, entries.size() / block, block) {
+  sparse_.nnz = entries.size() / block;
   for (std::size_t at = 0; at < entries.size(); ++at) {
     values_[at] = entries[at].value;
     if (index_type == sparsecollIndex32) {
-      narrow_[at] = static_cast<std::uint32_t>(entries[at].index);
+      narrow_[at / block] = static_cast<std::uint32_t>(entries[at].index / block);
     } else {
-      wide_[at] = entries[at].index;
+      wide_[at / block] = entries[at].index / block;
     }
   }
 }
 
 template <class T>
 oracle::Sparse<T> SparseBuffer<T>::entries() const {
+  const std::size_t block = block_size();
   oracle::Sparse<T> entries;
-  for (std::size_t at = 0; at < std::min(sparse_.nnz, values_.size()); ++at) {
-    entries.push_back({index_at(at), values_[at]});
+  for (std::size_t at = 0; at < std::min(sparse_.nnz * block, values_.size()); ++at) {
+    entries.push_back({index_at(at / block) * block + at % block, values_[at]});
   }
   return entries;
 }
@@ -193,7 +199,7 @@ template <class T>
 std::vector<std::uint64_t> SparseBuffer<T>::image() const {
   std::vector<std::uint64_t> image{sparse_.count, sparse_.nnz, sparse_.capacity, sparse_.needed};
   for (std::size_t at = 0; at < values_.size(); ++at) {
-    image.push_back(index_at(at));
+    image.push_back(index_at(at / block_size()));
     image.push_back(bits(values_[at]));
   }
   return image;
@@ -211,19 +217,22 @@ template class SparseBuffer<oracle::Bfloat16>;
 template class SparseBuffer<std::int32_t>;
 template class SparseBuffer<std::int64_t>;
 template oracle::PerRank<oracle::Sparse<float>> make_sparse_of_all(SparseKind, std::uint64_t, int,
-                                                                   std::uint64_t);
+                                                                   std::uint64_t, std::size_t);
 template oracle::PerRank<oracle::Sparse<double>> make_sparse_of_all(SparseKind, std::uint64_t, int,
-                                                                    std::uint64_t);
+                                                                    std::uint64_t, std::size_t);
 template oracle::PerRank<oracle::Sparse<oracle::Float16>> make_sparse_of_all(SparseKind,
                                                                              std::uint64_t, int,
-                                                                             std::uint64_t);
+                                                                             std::uint64_t,
+                                                                             std::size_t);
 template oracle::PerRank<oracle::Sparse<oracle::Bfloat16>> make_sparse_of_all(SparseKind,
                                                                               std::uint64_t, int,
-                                                                              std::uint64_t);
-
+                                                                              std::uint64_t,
+                                                                              std::size_t);
 template oracle::PerRank<oracle::Sparse<std::int32_t>> make_sparse_of_all(SparseKind, std::uint64_t,
-                                                                          int, std::uint64_t);
+                                                                          int, std::uint64_t,
+                                                                          std::size_t);
 template oracle::PerRank<oracle::Sparse<std::int64_t>> make_sparse_of_all(SparseKind, std::uint64_t,
-                                                                          int, std::uint64_t);
+                                                                          int, std::uint64_t,
+                                                                          std::size_t);
 
 }  // namespace sparsecoll::test

@@ -35,19 +35,23 @@ inline constexpr SparseKind kAllSparseKinds[] = {
 
 const char* name_of(SparseKind kind);
 
+/// With blocks, `count` is their number. The entries are those of all their values, with indices up
+/// to count * block, so that the definitions of scalars apply.
 template <class T>
 oracle::PerRank<oracle::Sparse<T>> make_sparse_of_all(SparseKind kind, std::uint64_t count, int P,
-                                                      std::uint64_t seed);
+                                                      std::uint64_t seed, std::size_t block = 1);
 
 /// A sparsecollSparse_t with its arrays. They begin with garbage, so that values that a call wrote
-/// can be distinguished.
+/// can be distinguished. With blocks, the capacity is in blocks, and entries() are those of their
+/// values.
 template <class T>
 class SparseBuffer {
  public:
   /// Creates an empty vector with room for `capacity` entries.
-  SparseBuffer(std::uint64_t count, int index_type, std::size_t capacity);
+  SparseBuffer(std::uint64_t count, int index_type, std::size_t capacity, std::size_t block = 1);
   /// Creates a vector that holds exactly `entries`.
-  SparseBuffer(std::uint64_t count, int index_type, const oracle::Sparse<T>& entries);
+  SparseBuffer(std::uint64_t count, int index_type, const oracle::Sparse<T>& entries,
+               std::size_t block = 1);
   SparseBuffer(SparseBuffer&&) noexcept = default;
   SparseBuffer(const SparseBuffer&) = delete;
   SparseBuffer& operator=(const SparseBuffer&) = delete;
@@ -63,6 +67,7 @@ class SparseBuffer {
 
  private:
   std::uint64_t index_at(std::size_t at) const;
+  std::size_t block_size() const { return sparse_.blockSize > 1 ? sparse_.blockSize : 1; }
 
   std::vector<std::uint32_t> narrow_;
   std::vector<std::uint64_t> wide_;

@@ -14,9 +14,9 @@ template <class T>
 std::string call_and_compare(const SparseCase& c, sparsecollComm_t comm,
                              const oracle::Sparse<T>& send, const oracle::SparseOutcome<T>& want,
                              std::size_t rank, const Residual<T>& residual) {
-  const SparseBuffer<T> input(c.count, c.index_type, send);
+  const SparseBuffer<T> input(c.count, c.index_type, send, c.block);
   // The output has more room than needed, and a count that the call must overwrite.
-  SparseBuffer<T> output(c.count + 1, c.index_type, want.result.size() + rank);
+  SparseBuffer<T> output(c.count + 1, c.index_type, want.result.size() / c.block + rank, c.block);
   const std::vector<std::uint64_t> before = input.image();
   const SparseCall call{input.get(), output.get(), c.k, op_of(c.op), residual.handle()};
   const sparsecollResult_t result = call_sparse_verb(c.mode.verb, call, comm);
@@ -35,17 +35,19 @@ std::string call_and_compare(const SparseCase& c, sparsecollComm_t comm,
 template <class T>
 std::string run_typed(const Ranks& ranks, const SparseCase& c) {
   const auto P = static_cast<std::size_t>(ranks.size());
-  std::vector<Residual<T>> residuals = make_residuals<T>(ranks.comms(), c.count, c.feedback);
+  std::vector<Residual<T>> residuals =
+      make_residuals<T>(ranks.comms(), c.count * c.block, c.feedback);
   oracle::SparseInputs<T> in;
+  in.block = c.block;
   if (c.feedback) {
     // The residuals are not zeros: the `v` verbs must add to them, and leave the rest alone.
-    in.residuals =
-        make_data_of_all<oracle::Wide<T>>(Kind::kWideIntegers, c.count, ranks.size(), c.seed);
+    in.residuals = make_data_of_all<oracle::Wide<T>>(Kind::kWideIntegers, c.count * c.block,
+                                                     ranks.size(), c.seed);
     for (std::size_t r = 0; r < P; ++r) residuals[r].write(in.residuals[r]);
   }
   for (int call = 0; call < c.calls; ++call) {
-    in.sends =
-        make_sparse_of_all<T>(c.kind, c.count, ranks.size(), c.seed + static_cast<unsigned>(call));
+    in.sends = make_sparse_of_all<T>(c.kind, c.count, ranks.size(),
+                                     c.seed + static_cast<unsigned>(call), c.block);
     const oracle::SparseOutcome<T> want = expected(c.mode, in, c.k, c.op);
     const std::string what = describe(c, ranks.size()) + " call=" + std::to_string(call);
     const std::string verdict = ranks.run(what, [&](int rank) {
@@ -66,14 +68,17 @@ std::string join_typed(sparsecollComm_t comm, const SparseCase& c) {
   if (sparsecollCommRank(comm, &rank) != sparsecollSuccess) return "no rank";
   if (sparsecollCommCount(comm, &P) != sparsecollSuccess) return "no count";
   const auto r = static_cast<std::size_t>(rank);
-  Residual<T> residual(comm, c.count, c.feedback);
+  Residual<T> residual(comm, c.count * c.block, c.feedback);
   oracle::SparseInputs<T> in;
+  in.block = c.block;
   if (c.feedback) {
-    in.residuals = make_data_of_all<oracle::Wide<T>>(Kind::kWideIntegers, c.count, P, c.seed);
+    in.residuals =
+        make_data_of_all<oracle::Wide<T>>(Kind::kWideIntegers, c.count * c.block, P, c.seed);
     residual.write(in.residuals[r]);
   }
   for (int call = 0; call < c.calls; ++call) {
-    in.sends = make_sparse_of_all<T>(c.kind, c.count, P, c.seed + static_cast<unsigned>(call));
+    in.sends =
+        make_sparse_of_all<T>(c.kind, c.count, P, c.seed + static_cast<unsigned>(call), c.block);
     const oracle::SparseOutcome<T> want = expected(c.mode, in, c.k, c.op);
     const std::string verdict = call_and_compare(c, comm, in.sends[r], want, r, residual);
     if (!verdict.empty()) {
@@ -94,6 +99,7 @@ std::string describe(const SparseCase& c, int P) {
       << " " << name_of(c.type) << " "
       << (c.index_type == sparsecollIndex32 ? "index32" : "index64") << " " << name_of(c.op)
       << " data='" << name_of(c.kind) << "'" << (c.feedback ? " feedback" : "");
+  if (c.block > 1) out << " blocks of " << c.block;
   return out.str();
 }
 
@@ -125,6 +131,42 @@ std::vector<SparseCase> sparse_cases_of(const Mode& mode, int P, std::uint64_t t
     }
   }
   return cases;
+}
+
+std::vector<SparseCase> block_cases_of(const Mode& mode, int P, std::uint64_t thinning) {
+  std::vector<SparseCase> cases;
+  std::uint64_t number = base_seed() * 3000017;
+  for (const SparseKind kind : kAllSparseKinds) {
+    for (const std::uint64_t count :
+         {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{150}, std::uint64_t{5000}, kFar}) {
+      for (const std::size_t block : {std::size_t{2}, std::size_t{5}, std::size_t{64}}) {
+        if (kind == SparseKind::kFull && block == 64) continue;  // the oracle would take long
+        const std::uint64_t h = noise(++number, static_cast<std::uint64_t>(P));
+        if (h % thinning != 0) continue;
+        const std::size_t ks[] = {
+            0, 1, 7, 60, 2003, SPARSECOLL_ALL, SPARSECOLL_ALL, SPARSECOLL_ALL};
+        SparseCase c{number, mode, count, ks[(h >> 20) % 8], kind};
+        c.block = block;
+        if (mode.residual_rule == sparsecollResidualPaper) c.k = SPARSECOLL_ALL;  // else refused
+        c.op = (h & 16) != 0 ? oracle::Op::kAvg : oracle::Op::kSum;
+        c.type = some_type(h >> 5);
+        c.index_type = count != kFar && (h & 128) != 0 ? sparsecollIndex32 : sparsecollIndex64;
+        c.feedback = count <= 150 && (h & 256) != 0;
+        c.calls = c.feedback ? 2 : 1;
+        cases.push_back(c);
+      }
+    }
+  }
+  return cases;
+}
+
+std::string block_sweep(const Mode& mode, int P) {
+  const Ranks ranks(P, config_of(mode));
+  for (const SparseCase& c : block_cases_of(mode, P, small_run() ? 5 : 1)) {
+    const std::string verdict = run_case(ranks, c);
+    if (!verdict.empty()) return verdict;
+  }
+  return "";
 }
 
 std::string sparse_sweep(const Mode& mode, int P) {

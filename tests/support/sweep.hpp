@@ -65,6 +65,7 @@ struct SparseCase {
   int index_type = sparsecollIndex32;
   bool feedback = false;
   int calls = 1;
+  std::size_t block = 1;  ///< above 1: vectors of `count` blocks of so many values
 };
 
 std::string describe(const SparseCase& c, int P);
@@ -72,5 +73,12 @@ std::string run_case(const Ranks& ranks, const SparseCase& c);
 std::string join_case(sparsecollComm_t comm, const SparseCase& c);
 std::vector<SparseCase> sparse_cases_of(const Mode& mode, int P, std::uint64_t thinning);
 std::string sparse_sweep(const Mode& mode, int P);
+
+/// Returns all combinations of kinds of data, counts and sizes of blocks. The k (SPARSECOLL_ALL in
+/// three of eight cases), type, operation and feedback vary from case to case. Keeps one case in
+/// `thinning`.
+std::vector<SparseCase> block_cases_of(const Mode& mode, int P, std::uint64_t thinning);
+/// Runs all of them on one communicator. Stops at the first failure.
+std::string block_sweep(const Mode& mode, int P);
 
 }  // namespace sparsecoll::test

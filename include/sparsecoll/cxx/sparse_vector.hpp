@@ -15,7 +15,7 @@ namespace sparsecoll {
 inline namespace cxx {
 
 /// A sparse vector in coordinate form: entries of a dense vector of count() values, ordered by
-/// index.
+/// index. An entry has block_size() values, which is 1 unless it is a vector of blocks.
 ///
 /// A blocking call that has it as output grows it as needed. With blocking = 0, and while a group
 /// is open, the vector must be neither moved nor changed until the call is done.
@@ -28,22 +28,39 @@ class SparseVector {
   explicit SparseVector(std::size_t count = 0, std::size_t capacity = 0)
       : indices_(capacity), values_(capacity) {
     record_.count = count;
+    record_.blockSize = 1;
     record_.indexType = detail::index_type<Index>();
     record_.datatype = DatatypeOf<T>::value;
     point();
   }
 
-  /// Makes a vector of the given entries. Throws Error (sparsecollInvalidArgument) if the numbers
-  /// of indices and values differ.
-  /// @param count   dense length.
-  /// @param indices strictly increasing, each below `count`; the verbs check that.
-  /// @param values  one for each index.
-  SparseVector(std::size_t count, std::vector<Index> indices, std::vector<T> values)
+  /// Returns an empty vector of blocks.
+  /// @param block_size number of values of an entry, at least 1.
+  /// @param count      dense length.
+  /// @param capacity   number of entries to allocate.
+  static SparseVector of_blocks(std::size_t block_size, std::size_t count,
+                                std::size_t capacity = 0) {
+    SparseVector vector(count);
+    vector.record_.blockSize = block_size;
+    vector.reserve(capacity);
+    return vector;
+  }
+
+  /// Makes a vector of the given entries. Throws Error (sparsecollInvalidArgument) if the number of
+  /// values is wrong.
+  /// @param count      dense length.
+  /// @param indices    strictly increasing, each below `count`; the verbs check that.
+  /// @param values     block_size for each index.
+  /// @param block_size number of values of an entry, at least 1.
+  SparseVector(std::size_t count, std::vector<Index> indices, std::vector<T> values,
+               std::size_t block_size = 1)
       : SparseVector(count) {
-    if (indices.size() != values.size())
-      throw Error(sparsecollInvalidArgument, "values: expected " + std::to_string(indices.size()) +
-                                                 ", one for each index, got " +
-                                                 std::to_string(values.size()));
+    record_.blockSize = block_size;
+    if (indices.size() * block_size != values.size())
+      throw Error(sparsecollInvalidArgument,
+                  "values: expected " + std::to_string(indices.size() * block_size) + ", " +
+                      (block_size == 1 ? "one" : std::to_string(block_size)) +
+                      " for each index, got " + std::to_string(values.size()));
     indices_ = std::move(indices);
     values_ = std::move(values);
     record_.nnz = indices_.size();
@@ -71,8 +88,10 @@ class SparseVector {
     values_.swap(other.values_);
   }
 
-  /// Returns the dense length.
+  /// Returns the dense length, in entries.
   std::size_t count() const noexcept { return record_.count; }
+  /// Returns the number of values of an entry.
+  std::size_t block_size() const noexcept { return record_.blockSize; }
   /// Returns the number of entries.
   std::size_t nnz() const noexcept { return record_.nnz; }
   /// Returns the number of entries that fit without an allocation.
@@ -81,25 +100,33 @@ class SparseVector {
   std::size_t needed() const noexcept { return record_.needed; }
   /// Returns the indices of the entries.
   Span<const Index> indices() const noexcept { return {indices_.data(), nnz()}; }
-  /// Returns the values of the entries.
-  Span<const T> values() const noexcept { return {values_.data(), nnz()}; }
+  /// Returns the values of the entries, block after block.
+  Span<const T> values() const noexcept { return {values_.data(), nnz() * block_size()}; }
   /// Returns the values of the entries, writable.
-  Span<T> values() noexcept { return {values_.data(), nnz()}; }
+  Span<T> values() noexcept { return {values_.data(), nnz() * block_size()}; }
 
   /// Allocates room for `capacity` entries in all and keeps the entries. @param capacity a value
   /// below capacity() changes nothing.
   void reserve(std::size_t capacity) {
     if (capacity <= indices_.size()) return;
-    values_.resize(capacity);
+    values_.resize(capacity * block_size());
     point();  // now, because the next line may throw std::bad_alloc
     indices_.resize(capacity);
     point();
   }
-  /// Appends an entry. @param index above the index of every other entry. @param value any.
-  void push_back(Index index, T value) {
+  /// Appends an entry of one value. @param index above the index of every other entry.
+  /// @param value any.
+  void push_back(Index index, T value) { push_back(index, Span<const T>(&value, 1)); }
+  /// Appends an entry. Throws Error (sparsecollInvalidArgument) if the number of values is wrong.
+  /// @param index above the index of every other entry. @param block block_size() values.
+  void push_back(Index index, Span<const T> block) {
+    if (block.size() != block_size())
+      throw Error(sparsecollInvalidArgument, "block: expected " + std::to_string(block_size()) +
+                                                 " values, got " + std::to_string(block.size()));
     if (nnz() == capacity()) reserve(nnz() < 4 ? 8 : 2 * nnz());
     indices_[record_.nnz] = index;
-    values_[record_.nnz] = value;
+    for (std::size_t i = 0; i < block.size(); ++i)
+      values_[record_.nnz * block_size() + i] = block.data()[i];
     ++record_.nnz;
   }
   /// Removes the entries and keeps the capacity.

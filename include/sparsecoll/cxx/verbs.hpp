@@ -128,9 +128,12 @@ class Verbs {
                            Residual<Element<const Send>>* residual = nullptr,
                            sparsecollStream_t stream = nullptr) {
     static_assert(std::is_same_v<Element<const Send>, T>, "send and recv are of one type");
-    const std::string problem = check_bounds(bounds);
-    const auto call = [data = std::data(send), count = std::size(send), out = output(recv, problem),
-                       k, op, borders = detail::list_if(problem.empty(), bounds),
+    const std::size_t blocks = std::size(send) / recv.block_size();
+    std::string problem = check_bounds(bounds);
+    if (problem.empty())
+      problem = detail::expect_size("send", blocks * recv.block_size(), std::size(send));
+    const auto call = [data = std::data(send), count = blocks, out = output(recv, problem), k, op,
+                       borders = detail::list_if(problem.empty(), bounds),
                        feedback = detail::handle_of(residual), stream](sparsecollComm_t comm) {
       return ::sparseReduceScatter(data, out, count, k, DatatypeOf<T>::value, op, borders, feedback,
                                    comm, stream);

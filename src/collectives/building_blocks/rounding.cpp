@@ -7,7 +7,7 @@ namespace sparsecoll {
 Rounded round_for_wire(Env& env, const SparseSpan& in) {
   Kernels& kernels = env.kernels;
   if (!env.rounds()) return {in, {}};
-  const size_t bytes = in.nnz.bound * size_of(accumulation(kernels.data_type()));
+  const size_t bytes = kernels.value_bytes(in.nnz.bound);
   void* const rounded = kernels.bytes(bytes);
   void* const lost = kernels.bytes(bytes);
   kernels.round_to_bf16(in, rounded, lost);

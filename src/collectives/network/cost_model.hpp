@@ -4,7 +4,8 @@
 // its own file. This file has the terms that the formulas share.
 //
 // A message costs alpha, a byte beta, and an entry that is unpacked and added gamma (network.hpp).
-// An entry that is only concatenated costs half of gamma, a value without an index a sixteenth. If
+// An entry that is only concatenated costs half of gamma, a value without an index a sixteenth; so
+// does each value of a block beyond its first. If
 // several messages are under way at the same time, each costs a quarter of alpha, the share of the
 // software on both sides; together they cost at least one alpha. A message of x entries out of n
 // has b(x) bytes: for each entry a value and an index of 2 + log2(n / x) bits, or of n / x bits in

@@ -4,6 +4,6 @@
 
 namespace sparsecoll::host {
 
-template Kernels& make_kernels<Float16>(IndexType, Arena&, Backend*);
+template Kernels& make_kernels<Float16>(IndexType, Arena&, Backend*, size_t);
 
 }  // namespace sparsecoll::host

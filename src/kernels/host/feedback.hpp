@@ -29,14 +29,22 @@ class Cursor {
   size_t next_ = 0;
 };
 
+/// Adds entry j of a vector to the residual.
 template <class T, class I>
-void put_back(const Feedback& feedback, T* residual) {
+void add_entry(const View<T, I>& in, size_t j, size_t block_size, T* residual) {
+  T* const to = residual + in.at(j) * block_size;
+  for (size_t i = 0; i < block_size; ++i) to[i] += in.value[j * block_size + i];
+}
+
+/// `block_size` is a size_t or, so that the compiler knows it, an integral_constant.
+template <class T, class I>
+void put_back(const Feedback& feedback, auto block_size, T* residual) {
   constexpr size_t kAhead = 32;  // this many waits for memory overlap
   const View<T, I> sent(feedback.sent), delivered(feedback.delivered), dropped(feedback.dropped);
   Cursor<T, I> undelivered(delivered);
   for (size_t j = 0; j < sent.nnz; ++j) {
-    __builtin_prefetch(residual + sent.at(std::min(j + kAhead, sent.nnz - 1)), 1);
-    if (!undelivered.contains(sent.at(j))) residual[sent.at(j)] += sent.value[j];
+    __builtin_prefetch(residual + sent.at(std::min(j + kAhead, sent.nnz - 1)) * block_size, 1);
+    if (!undelivered.contains(sent.at(j))) add_entry(sent, j, block_size, residual);
   }
   switch (feedback.rule) {
     case ResidualRule::paper:
@@ -44,7 +52,7 @@ void put_back(const Feedback& feedback, T* residual) {
     case ResidualRule::conserving: {
       Cursor<T, I> kept(delivered);
       for (size_t j = 0; j < dropped.nnz; ++j)
-        if (kept.contains(dropped.at(j))) residual[dropped.at(j)] += dropped.value[j];
+        if (kept.contains(dropped.at(j))) add_entry(dropped, j, block_size, residual);
       return;
     }
   }
@@ -59,26 +67,29 @@ void keep_cancelled(const T* acc, const T* sum, size_t count, T* residual) {
 }
 
 template <class T, class I>
-void deliver(const View<Accumulation<T>, I>& in, int divisor, const SparseBuffer& out) {
+void deliver(const View<Accumulation<T>, I>& in, size_t block_size, int divisor,
+             const SparseBuffer& out) {
   I* const index = static_cast<I*>(out.index);
   T* const value = static_cast<T*>(out.value);
   if (in.index)
     std::copy_n(in.index, in.nnz, index);
   else
     std::iota(index, index + in.nnz, I{0});
-  for (size_t j = 0; j < in.nnz; ++j) value[j] = result_value<T>(in.value[j], divisor);
+  const size_t values = in.nnz * block_size;
+  for (size_t j = 0; j < values; ++j) value[j] = result_value<T>(in.value[j], divisor);
   *out.nnz = in.nnz;
 }
 
 template <class T, class I>
-void deliver_concatenated(std::span<const SparseSpan> inputs, const SparseBuffer& out) {
+void deliver_concatenated(std::span<const SparseSpan> inputs, size_t block_size,
+                          const SparseBuffer& out) {
   I* index = static_cast<I*>(out.index);
   T* value = static_cast<T*>(out.value);
   *out.nnz = 0;
   for (const SparseSpan& each : inputs) {
     const View<Accumulation<T>, I> input(each);
     index = std::copy_n(input.index, input.nnz, index);
-    value = std::transform(input.value, input.value + input.nnz, value,
+    value = std::transform(input.value, input.value + input.nnz * block_size, value,
                            [](Accumulation<T> one) { return narrow<T>(canonical(one)); });
     *out.nnz += input.nnz;
   }
@@ -119,6 +130,24 @@ void scatter(const View<Accumulation<T>, I>& in, int divisor, const Region& regi
     tile = next;
   }
   if (past_caches) past_caches->finish();
+}
+
+/// Does the same for blocks. The region is one of blocks.
+template <class T, class I>
+void scatter_blocks(const View<Accumulation<T>, I>& in, size_t block_size, int divisor,
+                    const Region& region, T* dense) {
+  const auto begin =
+      static_cast<size_t>(std::lower_bound(in.index, in.index + in.nnz, region.begin) - in.index);
+  T* next = dense;
+  for (size_t j = begin; j < in.nnz && in.index[j] < region.end; ++j) {
+    T* const block = dense + (in.index[j] - region.begin) * block_size;
+    std::fill(next, block, T{0});
+    const Accumulation<T>* const value = in.value + j * block_size;
+    next = std::transform(value, value + block_size, block, [divisor](Accumulation<T> each) {
+      return result_value<T>(each, divisor);
+    });
+  }
+  std::fill(next, dense + region.length() * block_size, T{0});
 }
 
 template <class T>

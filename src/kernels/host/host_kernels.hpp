@@ -7,6 +7,8 @@
 #include <limits>
 #include <type_traits>
 
+#include "kernels/host/block_merge.hpp"
+#include "kernels/host/block_select.hpp"
 #include "kernels/host/feedback.hpp"
 #include "kernels/host/merge.hpp"
 #include "kernels/host/pack.hpp"
@@ -17,6 +19,9 @@
 
 namespace sparsecoll::host {
 
+template <class T>
+Kernels& make_kernels(IndexType index_type, Arena& arena, Backend* backend, size_t block_size);
+
 /// Kernels of one value type and one index type on the host. Every call is synchronous, except that
 /// messages are written when they are waited for.
 template <class T, class I>
@@ -25,13 +30,18 @@ class HostKernels final : public Kernels {
   using In = View<Acc, I>;
 
  public:
-  /// Kernels without a backend, which use the plain loops.
-  HostKernels(Arena& arena, Backend* backend) : arena_(arena), backend_(backend) {}
+  /// Kernels without a backend use the plain loops.
+  HostKernels(Arena& arena, Backend* backend, size_t block_size)
+      : arena_(arena), backend_(backend), block_size_(block_size) {}
 
   DataType data_type() const override { return data_type_of<T>(); }
   bool is_synchronous() const override { return true; }
   IndexType index_type() const override {
     return sizeof(I) == 4 ? IndexType::index32 : IndexType::index64;
+  }
+  size_t block_size() const override { return block_size_; }
+  Kernels& of_values() override {
+    return block_size_ == 1 ? *this : make_kernels<T>(index_type(), arena_, backend_, 1);
   }
   std::byte* bytes(size_t n) override { return arena_.take<std::byte>(n); }
   uint64_t* counts(size_t n) override { return arena_.take_span<uint64_t>(n).data(); }
@@ -45,15 +55,21 @@ class HostKernels final : public Kernels {
     if (bytes > 0) std::memcpy(to, from, bytes);
   }
 
-  KeySpace keys() const override { return {kKeyEnd<Acc>, std::numeric_limits<Acc>::digits - 1}; }
+  KeySpace keys() const override {
+    if (block_size_ > 1) return kBlockKeys;
+    return {kKeyEnd<Acc>, std::numeric_limits<Acc>::digits - 1};
+  }
 
   void widen(const SparseSpan& in, void* to) override {
     const View<T, I> view(in);
-    std::transform(view.value, view.value + view.nnz, static_cast<Acc*>(to),
+    std::transform(view.value, view.value + view.nnz * block_size_, static_cast<Acc*>(to),
                    [](T value) { return sparsecoll::widen(value); });
   }
   void accumulate_select(const Gradient& gradient, size_t k,
                          const SparseBuffer& selected) override {
+    if constexpr (!Integer<T>)
+      if (block_size_ > 1)
+        return host::accumulate_select_blocks<T, I>(gradient, block_size_, k, selected, arena_);
     if constexpr (!Integer<T>)
       if (samples(gradient.count, k)) {
         host::accumulate_select<T, I>(*backend_, gradient, k, selected);
@@ -104,35 +120,65 @@ class HostKernels final : public Kernels {
   void top_k(const SparseSpan& in, size_t k, const SparseBuffer& kept,
              const SparseBuffer& dropped) override {
     const In view(in);
+    if (block_size_ > 1) {
+      const Arena::Scope scope(arena_);
+      const auto keys = block_keys(view, block_size_, arena_);
+      return partition_blocks(view, keys, block_size_, find_block_threshold(keys, k), kept,
+                              dropped);
+    }
     const std::span<const Acc> values(view.value, view.nnz);
     host::partition(view, host::find_threshold(values, k, arena_, loops()), kept, dropped, loops());
   }
   void merge(std::span<const SparseSpan> inputs, const SparseBuffer& sum) override {
-    host::merge<Acc, I>(inputs, sum, arena_);
+    if (block_size_ == 1)
+      host::merge<Acc, I>(inputs, sum, arena_);
+    else
+      host::merge_blocks<Acc, I>(
+          inputs, block_size_, [](const Acc*) { return true; }, sum, arena_);
   }
   void merge_above(std::span<const SparseSpan> inputs, uint64_t key,
                    const SparseBuffer& out) override {
+    if (block_size_ > 1) {
+      const auto passes = [&](const Acc* sum) { return block_key(sum, block_size_) >= key; };
+      return host::merge_blocks<Acc, I>(inputs, block_size_, passes, out, arena_);
+    }
     const auto extract = backend_ ? extract_of<Acc>(backend_->filters()) : nullptr;
     host::merge_sparse<Acc, I>(inputs, host::SumsAtLeast<Acc>{key, extract}, out, arena_);
   }
   void concatenate(std::span<const SparseSpan> inputs, const SparseBuffer& out) override {
-    host::concatenate<Acc, I>(inputs, out);
+    host::concatenate<Acc, I>(inputs, block_size_, out);
   }
   void select_above(const SparseSpan& in, const Threshold& threshold,
                     const SparseBuffer& out) override {
-    host::partition(In(in), threshold, out, SparseBuffer{}, loops());
+    const Arena::Scope scope(arena_);
+    const In view(in);
+    if (block_size_ == 1) return host::partition(view, threshold, out, SparseBuffer{}, loops());
+    partition_blocks(view, block_keys(view, block_size_, arena_), block_size_, threshold, out,
+                     SparseBuffer{});
   }
-  void least_key(const SparseSpan& in, uint64_t* key) override { *key = host::least_key(In(in)); }
+  void least_key(const SparseSpan& in, uint64_t* key) override {
+    const Arena::Scope scope(arena_);
+    const In view(in);
+    *key = block_size_ == 1 ? host::least_key(view)
+                            : host::least_key(block_keys(view, block_size_, arena_));
+  }
   void key_histogram(const SparseSpan& in, const KeyBins& bins, uint64_t* bin) override {
-    host::key_histogram(In(in), bins, bin);
+    const Arena::Scope scope(arena_);
+    const In view(in);
+    if (block_size_ == 1)
+      host::key_histogram(view, bins, bin);
+    else
+      host::key_histogram(block_keys(view, block_size_, arena_), bins, bin);
   }
   void index_histogram(const SparseSpan& in, uint64_t width, uint64_t* bin) override {
     const In view(in);
     for (size_t j = 0; j < view.nnz; ++j) ++bin[view.at(j) / width];
   }
   void round_to_bf16(const SparseSpan& in, void* rounded, void* lost) override {
+    const In view(in);
     if constexpr (!Integer<T>)
-      host::round_to_bf16(In(in), static_cast<Acc*>(rounded), static_cast<Acc*>(lost));
+      host::round_to_bf16(view.value, view.nnz * block_size_, static_cast<Acc*>(rounded),
+                          static_cast<Acc*>(lost));
   }
   std::optional<SparseSpan> slice(const SparseSpan& in, const Region& region) override {
     const In view(in);
@@ -140,21 +186,22 @@ class HostKernels final : public Kernels {
     const size_t first = position(view, region.begin), last = position(view, region.end);
     uint64_t* const nnz = counts(1);
     *nnz = last - first;
-    return SparseSpan{view.index + first, view.value + first, {last - first, nnz}, in.precision};
+    return SparseSpan{
+        view.index + first, view.value + first * block_size_, {last - first, nnz}, in.precision};
   }
   void pack_all(const SparseSpan& in, std::span<const Region> regions,
                 const Packets& out) override {
     write_pending();
     switch (in.precision) {
       case Precision::accumulated:
-        pending_ = host::plan_messages<Acc, T>(In(in), regions, out, arena_);
+        pending_ = host::plan_messages<Acc, T>(In(in), block_size_, regions, out, arena_);
         break;
       case Precision::stored:
-        pending_ = host::plan_messages<T, T>(In(in), regions, out, arena_);
+        pending_ = host::plan_messages<T, T>(In(in), block_size_, regions, out, arena_);
         break;
       case Precision::bfloat16:
         if constexpr (!Integer<T>)
-          pending_ = host::plan_messages<Bfloat16, T>(In(in), regions, out, arena_);
+          pending_ = host::plan_messages<Bfloat16, T>(In(in), block_size_, regions, out, arena_);
     }
   }
   /// Writes a message only when it is waited for, so that the first one is sent while the others
@@ -167,22 +214,25 @@ class HostKernels final : public Kernels {
   void count_entries(std::span<const Message> messages, size_t* out) override {
     write_pending();  // these messages may be among the pending ones
     for (const Message& each : messages)
-      *out++ = wire_entries(each.bytes, data_type(), each.region.length());
+      *out++ = wire_entries(each.bytes, data_type(), each.region.length(), block_size_);
   }
   const void* values_in(const Message& message) const override {
-    return host::values_in<T>(message);
+    return host::values_in<T>(message, block_size_);
   }
   void unpack_all(std::span<const Message> messages, std::span<const SparseBuffer> out,
                   uint64_t* fault) override {
     write_pending();
     for (size_t p = 0; p < messages.size(); ++p) {
-      if (host::unpack<T, I>(messages[p], out[p], loops())) continue;
+      if (host::unpack<T, I>(messages[p], out[p], block_size_, loops())) continue;
       *out[p].nnz = 0;
       ++*fault;
     }
   }
   void put_back(const Feedback& feedback, void* residual) override {
-    host::put_back<Acc, I>(feedback, static_cast<Acc*>(residual));
+    if (block_size_ == 1)
+      host::put_back<Acc, I>(feedback, kOneValue, static_cast<Acc*>(residual));
+    else
+      host::put_back<Acc, I>(feedback, block_size_, static_cast<Acc*>(residual));
   }
   void keep_cancelled(const void* acc, const SparseSpan& sum, void* residual) override {
     const In view(sum);
@@ -192,16 +242,20 @@ class HostKernels final : public Kernels {
     });
   }
   void deliver(const SparseSpan& in, int divisor, const SparseBuffer& out) override {
-    host::deliver<T, I>(In(in), divisor, out);
+    host::deliver<T, I>(In(in), block_size_, divisor, out);
   }
   void deliver_concatenated(std::span<const SparseSpan> inputs, const SparseBuffer& out) override {
-    host::deliver_concatenated<T, I>(inputs, out);
+    host::deliver_concatenated<T, I>(inputs, block_size_, out);
   }
   void scatter(const SparseSpan& in, int divisor, const Region& region, void* dense) override {
     const FilterFunctions* const past_caches = past_caches_for(region.length() * sizeof(T));
     for_chunks(region.length(), [&](size_t begin, size_t end) {
-      host::scatter<T, I>(In(in), divisor, {region.begin + begin, region.begin + end}, past_caches,
-                          static_cast<T*>(dense) + begin);
+      const Region part{region.begin + begin, region.begin + end};
+      T* const to = static_cast<T*>(dense) + begin * block_size_;
+      if (block_size_ == 1)
+        host::scatter<T, I>(In(in), divisor, part, past_caches, to);
+      else
+        host::scatter_blocks<T, I>(In(in), block_size_, divisor, part, to);
     });
   }
   void copy_canonical(const void* from, size_t count, void* to) override {
@@ -239,6 +293,8 @@ class HostKernels final : public Kernels {
   }
 
  private:
+  static constexpr std::integral_constant<size_t, 1> kOneValue{};
+
   std::byte* slab(size_t n, size_t) override { return bytes(n); }
 
   const SparseLoops* loops() const { return backend_ ? backend_->loops() : nullptr; }
@@ -271,6 +327,7 @@ class HostKernels final : public Kernels {
 
   Arena& arena_;
   Backend* backend_;
+  const size_t block_size_;
   std::span<const PendingMessage<T, I>>
       pending_;  ///< messages of pack_all() that are not written yet
 };
@@ -278,22 +335,23 @@ class HostKernels final : public Kernels {
 /// Creates the kernels of one value type. Each type has a source file that instantiates this
 /// template.
 template <class T>
-Kernels& make_kernels(IndexType index_type, Arena& arena, Backend* backend) {
+Kernels& make_kernels(IndexType index_type, Arena& arena, Backend* backend, size_t block_size) {
   switch (index_type) {
     case IndexType::index32:
       return *new (arena.take<HostKernels<T, uint32_t>>(1))
-          HostKernels<T, uint32_t>(arena, backend);
+          HostKernels<T, uint32_t>(arena, backend, block_size);
     case IndexType::index64:
       break;
   }
-  return *new (arena.take<HostKernels<T, uint64_t>>(1)) HostKernels<T, uint64_t>(arena, backend);
+  return *new (arena.take<HostKernels<T, uint64_t>>(1))
+      HostKernels<T, uint64_t>(arena, backend, block_size);
 }
 
-extern template Kernels& make_kernels<float>(IndexType, Arena&, Backend*);
-extern template Kernels& make_kernels<double>(IndexType, Arena&, Backend*);
-extern template Kernels& make_kernels<Float16>(IndexType, Arena&, Backend*);
-extern template Kernels& make_kernels<Bfloat16>(IndexType, Arena&, Backend*);
-extern template Kernels& make_kernels<uint32_t>(IndexType, Arena&, Backend*);
-extern template Kernels& make_kernels<uint64_t>(IndexType, Arena&, Backend*);
+extern template Kernels& make_kernels<float>(IndexType, Arena&, Backend*, size_t);
+extern template Kernels& make_kernels<double>(IndexType, Arena&, Backend*, size_t);
+extern template Kernels& make_kernels<Float16>(IndexType, Arena&, Backend*, size_t);
+extern template Kernels& make_kernels<Bfloat16>(IndexType, Arena&, Backend*, size_t);
+extern template Kernels& make_kernels<uint32_t>(IndexType, Arena&, Backend*, size_t);
+extern template Kernels& make_kernels<uint64_t>(IndexType, Arena&, Backend*, size_t);
 
 }  // namespace sparsecoll::host

@@ -4,6 +4,6 @@
 
 namespace sparsecoll::host {
 
-template Kernels& make_kernels<uint32_t>(IndexType, Arena&, Backend*);
+template Kernels& make_kernels<uint32_t>(IndexType, Arena&, Backend*, size_t);
 
 }  // namespace sparsecoll::host

@@ -220,7 +220,7 @@ void merge(std::span<const SparseSpan> inputs, const SparseBuffer& out, Arena& a
 }
 
 template <class T, class I>
-void concatenate(std::span<const SparseSpan> inputs, const SparseBuffer& out) {
+void concatenate(std::span<const SparseSpan> inputs, size_t block_size, const SparseBuffer& out) {
   I* index = static_cast<I*>(out.index);
   T* value = static_cast<T*>(out.value);
   *out.nnz = 0;
@@ -230,7 +230,7 @@ void concatenate(std::span<const SparseSpan> inputs, const SparseBuffer& out) {
       index = std::copy_n(input.index, input.nnz, index);
     else
       for (size_t j = 0; j < input.nnz; ++j) *index++ = static_cast<I>(j);
-    value = std::copy_n(input.value, input.nnz, value);
+    value = std::copy_n(input.value, input.nnz * block_size, value);
     *out.nnz += input.nnz;
   }
 }

@@ -27,6 +27,13 @@ struct MessageEntries {
   size_t first;
   size_t last;
   Region region;
+  size_t block_size;
+
+  /// Returns the shape of the message if values are sent as W.
+  template <class W>
+  WireShape shape() const {
+    return {last - first, region.length(), block_size * sizeof(W)};
+  }
 };
 
 template <class W, class T>
@@ -42,12 +49,12 @@ std::byte* put_header(const MessageEntries& entries, Representation representati
   return at + sizeof header;
 }
 
-/// Rounds every value to bfloat16. `lost` gets the rounding errors.
-template <class A, class I>
-void round_to_bf16(const View<A, I>& in, A* rounded, A* lost) {
-  for (size_t j = 0; j < in.nnz; ++j) {
-    lost[j] = lost_to_bf16(in.value[j]);
-    rounded[j] = rounded_to_bf16(in.value[j]);
+/// Rounds n values to bfloat16. `lost` gets the rounding errors.
+template <class A>
+void round_to_bf16(const A* value, size_t n, A* rounded, A* lost) {
+  for (size_t j = 0; j < n; ++j) {
+    lost[j] = lost_to_bf16(value[j]);
+    rounded[j] = rounded_to_bf16(value[j]);
   }
 }
 
@@ -69,7 +76,7 @@ template <class W, class T, class I>
 void pack(const View<Accumulation<T>, I>& in, const MessageEntries& entries, std::byte* at,
           const SparseLoops* loops) {
   const Region& region = entries.region;
-  const WireShape shape{entries.last - entries.first, region.length(), sizeof(W)};
+  const WireShape shape = entries.shape<W>();
   const Representation representation = wire_choose(shape);
   at = put_header<W, T>(entries, representation, at);
   const uint64_t index_bytes = wire_index_bytes(representation, shape);
@@ -85,7 +92,8 @@ void pack(const View<Accumulation<T>, I>& in, const MessageEntries& entries, std
     case Representation::dense:
       break;
   }
-  put_values<W>(at + index_bytes, in.value + entries.first, shape.nnz);
+  put_values<W>(at + index_bytes, in.value + entries.first * entries.block_size,
+                shape.nnz * entries.block_size);
 }
 
 /// Returns the position of the first entry with an index of at least i.
@@ -112,6 +120,7 @@ struct PendingMessage {
 /// Sets offsets and sizes of the messages of the regions. Returns the messages to write.
 template <class W, class T, class I>
 std::span<const PendingMessage<T, I>> plan_messages(const View<Accumulation<T>, I>& in,
+                                                    size_t block_size,
                                                     std::span<const Region> regions,
                                                     const Packets& out, Arena& arena) {
   auto* const pending = arena.take<PendingMessage<T, I>>(regions.size());
@@ -119,8 +128,8 @@ std::span<const PendingMessage<T, I>> plan_messages(const View<Accumulation<T>, 
   for (size_t p = 0; p < regions.size(); ++p) {
     used = align_up(used, 8) + kHeadroom;
     const MessageEntries entries{position(in, regions[p].begin), position(in, regions[p].end),
-                                 regions[p]};
-    const WireShape shape{entries.last - entries.first, entries.region.length(), sizeof(W)};
+                                 regions[p], block_size};
+    const WireShape shape = entries.shape<W>();
     new (&pending[p]) PendingMessage<T, I>{in, entries, out.slab + used, pack<W, T, I>};
     out.offset[p] = used;
     out.size[p] = wire_bytes(wire_choose(shape), shape);

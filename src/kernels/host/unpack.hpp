@@ -58,13 +58,14 @@ void get_values(const std::byte* at, size_t n, A* out) {
 /// Returns where the values of a valid message of a tensor of T begin, if they were sent in the
 /// accumulation type; else null.
 template <class T>
-const std::byte* values_in(const Message& message) {
+const std::byte* values_in(const Message& message, size_t block_size) {
   using A = Accumulation<T>;
   WireHeader header;
-  if (!wire_header(message.bytes, data_type_of<T>(), message.region.length(), &header) ||
+  if (!wire_header(message.bytes, data_type_of<T>(), message.region.length(), &header,
+                   block_size) ||
       static_cast<DataType>(header.data_type) != data_type_of<A>())
     return nullptr;
-  const WireShape shape{header.nnz, header.length, sizeof(A)};
+  const WireShape shape{header.nnz, header.length, block_size * sizeof(A)};
   const auto representation = static_cast<Representation>(header.representation);
   const std::byte* const at =
       message.bytes.data() + sizeof header + wire_index_bytes(representation, shape);
@@ -74,10 +75,12 @@ const std::byte* values_in(const Message& message) {
 /// Unpacks one message of a tensor of T. If the index of `out` is null, only a dense message is
 /// valid; if its value is null, the values stay in the message.
 template <class T, class I>
-bool unpack(const Message& message, const SparseBuffer& out, const SparseLoops* loops) {
+bool unpack(const Message& message, const SparseBuffer& out, size_t block_size,
+            const SparseLoops* loops) {
   *out.nnz = 0;
   WireHeader header;
-  if (!wire_header(message.bytes, data_type_of<T>(), message.region.length(), &header) ||
+  if (!wire_header(message.bytes, data_type_of<T>(), message.region.length(), &header,
+                   block_size) ||
       header.nnz > out.capacity)
     return false;
   const auto representation = static_cast<Representation>(header.representation);
@@ -89,16 +92,17 @@ bool unpack(const Message& message, const SparseBuffer& out, const SparseLoops* 
   } else if (representation != Representation::dense) {
     return false;
   }
-  at += wire_index_bytes(representation, {header.nnz, header.length, size_of(sent)});
+  at += wire_index_bytes(representation, {header.nnz, header.length, block_size * size_of(sent)});
+  const size_t values = header.nnz * block_size;
   auto* value = static_cast<Accumulation<T>*>(out.value);
   if (!value) {
     // values_in() has returned the address of the values
   } else if (sent == data_type_of<T>()) {
-    get_values<T>(at, header.nnz, value);
+    get_values<T>(at, values, value);
   } else if (sent == accumulation(data_type_of<T>())) {
-    get_values<Accumulation<T>>(at, header.nnz, value);
+    get_values<Accumulation<T>>(at, values, value);
   } else {
-    if constexpr (!Integer<T>) get_values<Bfloat16>(at, header.nnz, value);
+    if constexpr (!Integer<T>) get_values<Bfloat16>(at, values, value);
   }
   *out.nnz = header.nnz;
   return true;

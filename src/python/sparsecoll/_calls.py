@@ -46,11 +46,14 @@ class Calls(Verbs):
 
     def topk(self, dense: Any, k: int, *, residual: Any = None, out: Optional[SparseVector] = None,
              stream: Optional[int] = None) -> SparseVector:
-        """Selects the top-k of dense + residual; the residual keeps the rest. Local."""
+        """Selects the top-k of dense + residual; the residual keeps the rest. Local.
+
+        With an output of blocks it selects blocks."""
         source = buffer_of(dense)
         if out is None:
             out = SparseVector(source.count, capacity=min(k, source.count), dtype=source.datatype)
-        self._local("sparsecollTopk", source.pointer, source.count, k, source.datatype,
+        count = out._blocks_in(source.count)
+        self._local("sparsecollTopk", source.pointer, count, k, source.datatype,
                     None if residual is None else residual.handle, ctypes.byref(out._struct),
                     stream=source.stream if stream is None else stream,
                     keep=(source, residual, out))
@@ -62,16 +65,18 @@ class Calls(Verbs):
 
         Args:
             vector: the entries.
-            dense: out: vector.count values; with an offset any number.
+            dense: out: vector.count values, or blocks; with an offset any number.
             offset: the index of the vector that goes to dense[0], if `dense` is a region.
             stream: the CUDA stream of device buffers.
         """
         target = buffer_of(dense, writable=True)
         if target.datatype != vector.datatype:
             raise TypeError(f"values of {vector.datatype.name}, an output of {target.dtype}")
-        if offset is None and target.count != vector.count:
-            raise ValueError(f"an output of {target.count} values: expected {vector.count}")
-        where = (target.pointer,) if offset is None else (target.pointer, offset, target.count)
+        expected = vector.count * vector.block_size
+        if offset is None and target.count != expected:
+            raise ValueError(f"an output of {target.count} values: expected {expected}")
+        length = vector._blocks_in(target.count)
+        where = (target.pointer,) if offset is None else (target.pointer, offset, length)
         self._local("sparsecollScatter" if offset is None else "sparsecollScatterAt",
                     ctypes.byref(vector._struct), *where,
                     stream=target.stream if stream is None else stream, keep=(vector, target))

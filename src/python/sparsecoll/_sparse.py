@@ -20,6 +20,9 @@ _NUMPY = {DataType.FLOAT32: np.float32, DataType.FLOAT64: np.float64, DataType.F
 class SparseVector:
     """A sparse vector of `count` values: strictly increasing indices, and a value for each.
 
+    With `block_size` = b above 1 it is a vector of `count` blocks: for each index b values, as rows
+    of an array of shape (entries, b).
+
     With `indices` and `values` it uses these arrays, without a copy; they are all its entries.
     Otherwise it has arrays of numpy with room for `capacity` entries, and as an output it grows as
     needed. numpy has no bfloat16: such values are uint16 with the same bits, unless the arrays are
@@ -32,13 +35,16 @@ class SparseVector:
         capacity: room for this many entries; in outputs of given arrays their length.
         dtype: the type of the values.
         index_dtype: numpy.uint32 or numpy.uint64; by default the smallest that holds count.
+        block_size: the number of values of an entry.
     """
 
     def __init__(self, count: int, indices: Any = None, values: Any = None, *, capacity: int = 0,
-                 dtype: Any = np.float32, index_dtype: Any = None):
+                 dtype: Any = np.float32, index_dtype: Any = None, block_size: int = 1):
+        if block_size < 1:
+            raise ValueError(f"block_size = {block_size}: expected at least 1")
         if (indices is None) != (values is None):
             raise ValueError("pass both indices and values, or neither")
-        self._struct = t.SparseStruct(ctypes.sizeof(t.SparseStruct), count)
+        self._struct = t.SparseStruct(ctypes.sizeof(t.SparseStruct), count, block_size=block_size)
         self._grows = indices is None
         if self._grows:
             self._datatype = datatype_of(dtype)
@@ -72,6 +78,11 @@ class SparseVector:
         return self._struct.capacity
 
     @property
+    def block_size(self) -> int:
+        """The number of values of an entry."""
+        return self._struct.block_size
+
+    @property
     def needed(self) -> int:
         """After Truncated: the capacity that the vector must have."""
         return self._struct.needed
@@ -88,27 +99,42 @@ class SparseVector:
 
     @property
     def values(self) -> Any:
-        """The values of the entries, a view."""
+        """The values of the entries, a view: one for each, or with blocks a row for each."""
         return self._values[: self.nnz]
 
     def to_dense(self) -> Any:
-        """Returns the dense vector, an array of numpy. Values in host memory only."""
-        dense = np.zeros(self.count, dtype=_NUMPY[self.datatype])
+        """Returns the dense vector, an array of numpy, with blocks as rows. Host memory only."""
+        dense = np.zeros(self._shape(self.count), dtype=_NUMPY[self.datatype])
         dense[np.asarray(self.indices)] = np.asarray(self.values)
         return dense
 
     def __repr__(self) -> str:
         return f"SparseVector(count={self.count}, nnz={self.nnz}, {self.datatype.name.lower()})"
 
+    def _blocks_in(self, values: int) -> int:
+        """Returns how many blocks a dense array has."""
+        blocks, rest = divmod(values, self.block_size)
+        if rest:
+            raise ValueError(f"an array of {values} values: expected whole blocks of "
+                             f"{self.block_size}")
+        return blocks
+
+    def _shape(self, entries: int) -> Any:
+        return entries if self.block_size == 1 else (entries, self.block_size)
+
     def _allocate(self, capacity: int) -> None:
         indices = np.empty(capacity, dtype=self._index_dtype)
-        values = np.empty(capacity, dtype=_NUMPY[self._datatype])
+        values = np.empty(self._shape(capacity), dtype=_NUMPY[self._datatype])
         self._set_arrays(indices, values, self._datatype)
 
     def _set_arrays(self, indices: Any, values: Any, datatype: Optional[DataType] = None) -> None:
         where, what = buffer_of(indices), buffer_of(values)
-        if where.count != what.count:
-            raise ValueError(f"{where.count} indices and {what.count} values")
+        if where.count * self.block_size != what.count:
+            raise ValueError(f"{where.count} indices and {what.count} values"
+                             + (f" in blocks of {self.block_size}" if self.block_size > 1 else ""))
+        if self.block_size > 1 and tuple(values.shape) != self._shape(where.count):
+            raise ValueError(f"values of shape {tuple(values.shape)}: expected "
+                             f"{self._shape(where.count)}, a row for each index")
         self._indices, self._values = indices, values
         self._buffers = (where, what)
         struct = self._struct
@@ -125,4 +151,4 @@ class SparseVector:
         """Returns an empty vector with arrays of numpy of the same types."""
         index_dtype = np.uint64 if self._struct.index_type == t.IndexType.INDEX64 else np.uint32
         return SparseVector(self.count, capacity=capacity, dtype=self.datatype,
-                            index_dtype=index_dtype)
+                            index_dtype=index_dtype, block_size=self.block_size)

@@ -148,7 +148,8 @@ class SparseStruct(ctypes.Structure):
         ("index_type", ctypes.c_int),
         ("datatype", ctypes.c_int),
         ("nnz_on_device", ctypes.c_void_p),
-        ("reserved", ctypes.c_void_p * 4),
+        ("block_size", ctypes.c_size_t),
+        ("reserved", ctypes.c_void_p * 3),
     ]
 
 

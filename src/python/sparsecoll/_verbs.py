@@ -96,7 +96,7 @@ class Verbs:
 
         Args:
             send: the values of this rank.
-            recv: out; None: a new vector.
+            recv: out; None: a new vector. With a vector of blocks, each rank selects blocks.
             k: number of entries that each rank selects.
             op: "sum" or "avg".
             bounds: P + 1 bounds of the regions; None: regions of equal length.
@@ -110,7 +110,8 @@ class Verbs:
         if recv is None:
             recv = SparseVector(source.count, capacity=min(k, source.count), dtype=source.datatype)
         regions = self._bounds(bounds)
-        arguments = (source.pointer, ctypes.byref(recv._struct), source.count, k, source.datatype,
+        count = recv._blocks_in(source.count)
+        arguments = (source.pointer, ctypes.byref(recv._struct), count, k, source.datatype,
                      enum_of(RedOp, op), regions, _handle(residual))
         stream = source.stream if stream is None else stream
         self._submit(Call("sparseReduceScatter", arguments, stream, recv, None,
