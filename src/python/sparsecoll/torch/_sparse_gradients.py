@@ -25,8 +25,7 @@ class SparseGradients:
         optimizer.step()
 
     The sums are exact: nothing is selected. A rank may have no gradient, or one without rows. The
-    initial weights are those of rank 0. Rows are sent as single values, each with its index, which
-    takes 2 to 3 bits in neighbouring columns.
+    initial weights are those of rank 0. A row is a block of values with one index.
 
     Args:
         model: a module, for its Embedding and EmbeddingBag modules with sparse=True; or parameters
@@ -66,7 +65,7 @@ class SparseGradients:
                 send = _vector_of(parameter)
                 room = min(send.nnz * self.comm.size, send.count)
                 recv = SparseVector(send.count, capacity=room, dtype=send.datatype,
-                                    index_dtype=np.uint64)
+                                    index_dtype=np.uint64, block_size=send.block_size)
                 sums.append(group.sparse_allreducev(send, recv, op="avg"))
         for parameter, total in zip(self.parameters, sums):
             parameter.grad = _gradient_of(parameter, total)
@@ -87,7 +86,7 @@ def _sparse_parameters(model: torch.nn.Module) -> Dict[str, torch.Tensor]:
 
 
 def _vector_of(parameter: torch.Tensor) -> SparseVector:
-    """Returns the gradient of a parameter, entry by entry in the order of memory."""
+    """Returns the gradient of a parameter. A row is a block."""
     columns = parameter.shape[1]
     gradient = parameter.grad
     if gradient is None:
@@ -98,15 +97,14 @@ def _vector_of(parameter: torch.Tensor) -> SparseVector:
         rows, values = gradient.indices()[0], gradient.values()
     else:
         raise TypeError("the gradient is not sparse")
-    indices = rows[:, None] * columns + torch.arange(columns)
-    return SparseVector(parameter.numel(), indices.reshape(-1), values.detach().reshape(-1))
+    return SparseVector(len(parameter), rows.contiguous(), values.detach().contiguous(),
+                        block_size=columns)
 
 
 def _gradient_of(parameter: torch.Tensor, total: SparseVector) -> torch.Tensor:
-    """Returns the sum as a sparse gradient. The exact sum consists of whole rows."""
-    columns = parameter.shape[1]
-    rows = torch.from_numpy(total.indices[::columns].astype(np.int64) // columns)
+    """Returns the sum as a sparse gradient."""
+    rows = torch.from_numpy(total.indices.view(np.int64))
     values = total.values.view(np.int16) if total.values.itemsize == 2 else total.values
-    values = torch.from_numpy(values).view(parameter.dtype).reshape(-1, columns)
+    values = torch.from_numpy(values).view(parameter.dtype).reshape(-1, parameter.shape[1])
     gradient = torch.sparse_coo_tensor(rows[None], values, parameter.shape)
     return gradient._coalesced_(True)
