@@ -24,7 +24,8 @@ FENCED = re.compile(r"(?ms)^[ ]*```.*?^[ ]*```[ ]*$")
 LANGUAGES = {".c": "c", ".h": "c", ".cpp": "cpp", ".hpp": "cpp", ".cu": "cuda", ".f90": "fortran", ".py": "python",
              ".sh": "bash", ".json": "json"}
 CONTENTS = {
-    "First steps": ["docs/five-minutes", "docs/replacing-allreduce", "docs/choosing", "docs/clusters", "docs/packages",
+    "First steps": ["docs/five-minutes", "docs/replacing-allreduce", "docs/choosing", "docs/tuning", "docs/clusters",
+                    "docs/packages",
                     "docs/examples/train_digits/README"],
     "Languages": ["docs/cpp", "docs/fortran", "docs/python", "docs/pytorch", "docs/examples/libtorch/README"],
     "Use": ["docs/semantics", "docs/training", "docs/frameworks", "docs/gossip", "docs/solvers", "docs/devices",

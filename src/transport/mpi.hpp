@@ -23,9 +23,9 @@ struct MpiOptions {
   /// True: messages are sent eagerly if their size allows it (mpi_eager.hpp). The default is true
   /// for peers on other machines.
   std::optional<bool> eager = {};
+  size_t max_message = kMaxMpiMessage;  ///< size of the largest MPI message; tests reduce it
   /// How long a rank that waits polls before it sleeps between polls; the default is 5 ms.
   std::optional<std::chrono::microseconds> spin = {};
-  size_t max_message = kMaxMpiMessage;  ///< size of the largest MPI message; tests reduce it
 };
 
 /// Returns a transport over a duplicate of `mpi`. Collective over `mpi`, within the deadline: it
