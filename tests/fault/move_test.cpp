@@ -150,7 +150,8 @@ std::string check(const Case& c) {
                         config.timeoutMs = kTimeoutMs;
                         return config;
                       }());
-  auto residuals = test::make_residuals<float>(ranks.handles(), c.steps->front().task.n, true);
+  auto residuals =
+      test::make_residuals<float>(ranks.handles(), c.steps->front().task.values(), true);
   for (size_t r = 0; r < residuals.size(); ++r) residuals[r].write(c.steps->front().before[r]);
   std::atomic<int> committed{0};
   return ranks.run(text(describe(c.steps->front().task, c.P), ": rank ", c.victim,
@@ -172,6 +173,8 @@ std::vector<Task> tasks() {
     all.push_back(task);
     if (!test::has_coordinate_form(mode)) continue;
     task.coordinate_form = true;
+    all.push_back(task);
+    task.block = 3;
     all.push_back(task);
   }
   return all;

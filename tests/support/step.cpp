@@ -16,13 +16,15 @@ std::string describe(const Task& task, int P) {
   out << task.mode.name << (task.coordinate_form ? " v" : "") << " P=" << P << " n=" << task.n
       << " k=" << task.k << " seed=" << task.seed << " data='"
       << (task.coordinate_form ? test::name_of(task.sparse_kind) : test::name_of(task.kind)) << "' "
-      << test::name_of(task.op) << (task.no_room ? " truncated" : "");
+      << test::name_of(task.op) << (task.no_room ? " truncated" : "") << " blocks of "
+      << task.block;
   return out.str();
 }
 
 template <class T>
 Residuals<T> first_residuals(const Task& task, int P) {
-  auto first = test::make_data_of_all<T>(test::Kind::kWideIntegers, task.n, P, task.seed + 1000);
+  auto first =
+      test::make_data_of_all<T>(test::Kind::kWideIntegers, task.values(), P, task.seed + 1000);
   test::keep_what_is_held(task.mode, first);
   return first;
 }
@@ -34,9 +36,9 @@ Step<T> make_step(const Task& task, const Residuals<T>& before) {
   step.task = task;
   step.before = before;
   if (task.coordinate_form) {
-    step.sparse = test::make_sparse_of_all<T>(task.sparse_kind, task.n, P, task.seed);
-    const auto want =
-        test::expected<T>(task.mode, oracle::SparseInputs<T>{step.sparse, before}, task.k, task.op);
+    step.sparse = test::make_sparse_of_all<T>(task.sparse_kind, task.n, P, task.seed, task.block);
+    const oracle::SparseInputs<T> in{step.sparse, before, task.block};
+    const auto want = test::expected<T>(task.mode, in, task.k, task.op);
     step.sparse_result = want.result;
     step.after = want.residuals;
   } else {
@@ -68,14 +70,15 @@ template <class T>
 void call_sparse(const Step<T>& step, size_t rank, sparsecollComm_t comm,
                  const test::Residual<T>& residual, Report& report) {
   const Task& task = step.task;
-  const SparseBuffer<T> send(task.n, sparsecollIndex32, step.sparse[rank]);
-  SparseBuffer<T> full(task.n, sparsecollIndex32, step.sparse_result.size());
-  SparseBuffer<T> small(task.n, sparsecollIndex32, 0);
+  const SparseBuffer<T> send(task.n, sparsecollIndex32, step.sparse[rank], task.block);
+  const size_t entries = step.sparse_result.size() / task.block;
+  SparseBuffer<T> full(task.n, sparsecollIndex32, entries, task.block);
+  SparseBuffer<T> small(task.n, sparsecollIndex32, 0, task.block);
   SparseBuffer<T>& recv = task.no_room ? small : full;
   report.result = test::call_sparse_verb(
       task.mode.verb, {send.get(), recv.get(), task.k, test::op_of(task.op), residual.handle()},
       comm);
-  if (report.result == sparsecollTruncated && recv.get()->needed == step.sparse_result.size())
+  if (report.result == sparsecollTruncated && recv.get()->needed == entries)
     report.result = sparsecollFetch(full.get(), nullptr, comm, nullptr);
   if (report.result == sparsecollSuccess)
     report.wrong = test::difference("result", full.entries(), step.sparse_result);

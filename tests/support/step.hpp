@@ -24,6 +24,9 @@ struct Task {
   test::SparseKind sparse_kind = test::SparseKind::kHeavyTail;
   oracle::Op op = oracle::Op::kSum;
   bool no_room = false;  ///< in coordinate form: the output is too small, so the call truncates
+  size_t block = 1;      ///< in coordinate form: number of values of each of the n entries
+
+  size_t values() const { return n * block; }
 };
 
 std::string describe(const Task& task, int P);
