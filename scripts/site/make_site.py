@@ -108,11 +108,19 @@ def write_reference(xml, folder):
     for group in compounds["group"]:
         compound = ElementTree.parse(xml / f"{group.get('refid')}.xml").getroot().find("compounddef")
         lines = [int(node.get("line")) for node in compound.iter("location") if node.get("file").endswith("sparsecoll.h")]
-        groups.append((min(lines), group.findtext("name"), compound.findtext("title")))
+        # The arguments tell functions of C from those of C++ with the same name.
+        members = [(m.get("kind"), m.findtext("name"), m.findtext("argsstring") if m.get("kind") == "function" else "")
+                   for m in compound.iter("memberdef")]
+        groups.append((min(lines), group.findtext("name"), compound.findtext("title"), members, compound))
     names = []
-    for _, name, title in sorted(groups):
+    for _, name, title, members, compound in sorted(groups, key=lambda group: group[0]):
         names.append(name)
-        (folder / f"{name}.md").write_text(f"# {title}\n\n" + directive("doxygengroup", name, "content-only:"))
+        parts = [f"# {title}\n"]
+        if "".join(compound.find("detaileddescription").itertext()).strip():
+            parts.append(directive("doxygengroup", name, "desc-only:"))
+        parts += [f"## {member}\n\n" + directive(f"doxygen{kind}", member + arguments)
+                  for kind, member, arguments in members]
+        (folder / f"{name}.md").write_text("\n".join(parts))
     header = next(c for c in compounds["file"] if c.findtext("name") == "sparsecoll.h")
     parts = [directive("doxygen" + m.get("kind"), m.findtext("name")) for m in header.findall("member")
              if m.get("kind") in ("typedef", "enum", "define") and not m.get("refid").startswith("group")
@@ -125,7 +133,8 @@ def write_reference(xml, folder):
         + "\n```{toctree}\n\n" + "\n".join([*names, "types"]) + "\n```\n")
     classes = sorted(c.findtext("name") for c in compounds["class"] if c.findtext("name").startswith("sparsecoll::cxx"))
     (folder / "cpp.md").write_text(
-        "# The C++ API\n\n" + "\n".join(directive("doxygenclass", name, "members:") for name in classes))
+        "# The C++ API\n\n" + "\n".join(f"## {name.split('::')[-1]}\n\n" + directive("doxygenclass", name, "members:")
+                                       for name in classes))
 
 
 def run(*command):
