@@ -29,16 +29,19 @@ void add_blocks(const T* const* blocks, size_t block_size, T* out) {
   std::copy_n(blocks, N, block.begin());
   size_t i = 0;
   for (; i + 2 * kLanes <= block_size; i += 2 * kLanes) {
-    Vector sum, next_sum, value;
+    Vector sum, next_sum;
     std::memcpy(&sum, block[0] + i, sizeof sum);
     std::memcpy(&next_sum, block[0] + i + kLanes, sizeof next_sum);
-#pragma GCC unroll 4
-    for (size_t b = 1; b < N; ++b) {
-      std::memcpy(&value, block[b] + i, sizeof value);
+    const auto add = [&](const T* from) {
+      Vector value;
+      std::memcpy(&value, from + i, sizeof value);
       sum += value;
-      std::memcpy(&value, block[b] + i + kLanes, sizeof value);
+      std::memcpy(&value, from + i + kLanes, sizeof value);
       next_sum += value;
-    }
+    };
+    // Unrolled, so that the sums stay in registers.
+    [&]<size_t... b>(std::index_sequence<b...>) { (add(block[b + 1]), ...); }
+    (std::make_index_sequence<N - 1>());
     std::memcpy(out + i, &sum, sizeof sum);
     std::memcpy(out + i + kLanes, &next_sum, sizeof next_sum);
   }
