@@ -165,7 +165,7 @@ refusals() {
   refused 2 'mbit or gbit, not 3parsec' "$netlab" run --rate 3parsec -- true
   refused 2 '--racks needs 1 to 2, not 3' "$netlab" run --nodes 2 --racks 3 -- true
   refused 2 '--uplink needs --racks' "$netlab" run --uplink 1mbit -- true
-  refused 2 'no such option: --latency' "$netlab" run --latency 1ms -- true
+  refused 2 'there is no option --latency' "$netlab" run --latency 1ms -- true
   refused 77 'needs root' setpriv --reuid 65534 --clear-groups "$netlab" run -- true
   refused 77 'capability CAP_NET_ADMIN' setpriv --bounding-set -net_admin --inh-caps -net_admin \
     "$netlab" run -- true
@@ -183,7 +183,7 @@ poor_paths() {
   chmod +x "$folder/poor/tc"
   local tool
   mkdir "$folder/bin"
-  for tool in bash env id sed nsenter unshare flock; do
+  for tool in bash dirname env id readlink sed nsenter unshare flock; do
     ln -s "$(command -v $tool)" "$folder/bin/$tool"
   done
 }
