@@ -66,7 +66,9 @@ constexpr size_t values_of(size_t entries, size_t block_size) {
   return entries > static_cast<size_t>(-1) / block_size ? static_cast<size_t>(-1)
                                                         : entries * block_size;
 }
-/// Checks the configuration for a call that selects k blocks: there must be a definition.
+/// Throws InvalidArgument if the call selects k blocks and its result is not defined for this
+/// configuration: with reused thresholds, or with the paper's residual rule if the call prunes
+/// partial sums, as gTop-k does (`prunes`).
 void check_block_selection(const sparsecollSparse_t& sparse, size_t k,
                            const sparsecollConfig_t& config, bool prunes);
 

@@ -15,7 +15,7 @@ struct Profiler {
 /// Shows a profiler a range that lasts until the end of its scope.
 class ProfilerRange {
  public:
-  /// `profiler` may be null: nothing is shown.
+  /// Shows nothing if `profiler` is null.
   ProfilerRange(const Profiler* profiler, const char* name)
       : profiler_(profiler), range_(profiler ? profiler->begin(name) : 0) {}
   ~ProfilerRange() {

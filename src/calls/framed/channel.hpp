@@ -152,7 +152,7 @@ class Channel {
  private:
   MessageTrace* trace() { return trace_ ? &*trace_ : nullptr; }
   bool has_checksum(const FrameHeader& header) const { return verify_ || header.sequence == 0; }
-  /// Describes the next message to the peer, or a piece of it, for the timeline.
+  /// Returns what the timeline records of the next message to the peer, or of a chunk of it.
   MessageTrace::TracedMessage traced(const char* name, int peer, const FrameHeader& header,
                                      size_t bytes) const;
   /// Completes the header for this payload and writes it to `head`.

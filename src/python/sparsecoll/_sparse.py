@@ -20,8 +20,8 @@ _NUMPY = {DataType.FLOAT32: np.float32, DataType.FLOAT64: np.float64, DataType.F
 class SparseVector:
     """A sparse vector of `count` values: strictly increasing indices, and a value for each.
 
-    With `block_size` = b above 1 it is a vector of `count` blocks: for each index b values, as rows
-    of an array of shape (entries, b).
+    With `block_size` = b above 1 each index has a block of b values, and `count` is the number of
+    blocks. `values` is then an array of shape (entries, b).
 
     With `indices` and `values` it uses these arrays, without a copy; they are all its entries.
     Otherwise it has arrays of numpy with room for `capacity` entries, and as an output it grows as

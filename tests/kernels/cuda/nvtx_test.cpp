@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests what NVTX gets of calls. The test takes the place of a profiler: NVTX calls the function
-// behind InitializeInjectionNvtx2_fnptr, which puts the test's functions into its table. It needs
-// no GPU.
+// Tests which domains and ranges the library passes to NVTX. The test takes the place of a
+// profiler: NVTX calls the function behind InitializeInjectionNvtx2_fnptr, which puts the test's
+// functions into its table. It needs no GPU.
 
 #include <nvtx3/nvToolsExt.h>
 #include <sparsecoll/sparsecoll.h>
@@ -23,7 +23,7 @@ struct SeenRange {
   bool ended = false;
 };
 
-/// What NVTX has passed to the test.
+/// Holds the domains and ranges that NVTX has passed to the test.
 struct Seen {
   std::mutex mutex;
   std::vector<std::string> domains;
