@@ -262,11 +262,17 @@ std::vector<int> Channel::gone(const std::vector<int>& peers) const {
   return gone;
 }
 
-void Channel::refuse_gone(const std::vector<int>& gone, const std::vector<int>& awaited) {
-  for (const int peer : gone)
-    if (std::find(awaited.begin(), awaited.end(), peer) != awaited.end())
-      fail(sparsecollRemoteError, "rank ", peer,
-           " has destroyed or aborted its communicator, or failed");
+void Channel::refuse_gone(const std::vector<int>& gone, const std::vector<int>& awaited) const {
+  for (const int peer : gone) {
+    if (std::find(awaited.begin(), awaited.end(), peer) == awaited.end()) continue;
+    // Another rank may have failed before, which is why this one has ended.
+    std::string others;
+    for (int other = 0; other < size_; ++other)
+      if (other != peer && other != rank_ && transport_.gone(other))
+        others += text(others.empty() ? "; gone, too: rank " : ", rank ", other);
+    fail(sparsecollRemoteError, "rank ", peer,
+         " has destroyed or aborted its communicator, or failed", others);
+  }
 }
 
 void rethrow_timeout(const Deadline& deadline, FunctionRef<std::string()> missing) {

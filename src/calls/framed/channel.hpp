@@ -166,7 +166,7 @@ class Channel {
   /// arrive.
   std::vector<int> gone(const std::vector<int>& peers) const;
   /// Throws RemoteError if a peer of `gone` is still awaited.
-  static void refuse_gone(const std::vector<int>& gone, const std::vector<int>& awaited);
+  void refuse_gone(const std::vector<int>& gone, const std::vector<int>& awaited) const;
   /// Throws if the deadline has passed or the communicator was aborted.
   void check(const Deadline& deadline, FunctionRef<std::string()> missing) const;
   /// Calls check(), and then waits for a short time.

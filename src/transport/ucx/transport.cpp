@@ -95,7 +95,9 @@ class UcxTransport final : public Transport {
     worker_->progress();
     mailbox_->check();
     seen_ = mailbox_->events();
-    return mailbox_->take();
+    auto next = mailbox_->take();
+    if (!next && path_ == Path::shortest) check_arrival();
+    return next;
   }
 
   void idle(Clock::time_point limit) override {
@@ -232,6 +234,20 @@ class UcxTransport final : public Transport {
     open.left -= chunk.size();
     if (open.left == 0) ++open.number;
     pass_on(peer, own, chunk, owner);
+  }
+
+  /// Throws RemoteError if messages through shared memory do not arrive any more.
+  void check_arrival() const {
+    const std::optional<int> dead = worker_->blocked_by();
+    if (!dead) return;
+    const auto member = std::ranges::find(members_, *dead, &Member::rank);
+    const std::string name = member != members_.end()
+                                 ? text("rank ", member - members_.begin())
+                                 : text("a process that is not of this communicator, rank ", *dead,
+                                        " of the first one,");
+    fail(sparsecollRemoteError, name,
+         " has failed while it sent to this rank, which cannot receive from other ranks of this "
+         "machine any more");
   }
 
   /// Stops receiving, except for the transport of recovery().

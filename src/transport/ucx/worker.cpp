@@ -16,11 +16,14 @@ namespace sparsecoll::ucx {
 namespace {
 
 constexpr auto kLook = std::chrono::milliseconds(1);
-/// The number of calls of progress() after which no more data of a dead peer can arrive.
+/// The time after which a probe counts as lost. A live process that writes to the queue, and gets
+/// no CPU meanwhile, delays it.
+constexpr auto kMostProbing = std::chrono::milliseconds(100);
+/// The number of calls of progress() after which no more data can arrive that was sent before.
 constexpr int kMostRounds = 100000;
 constexpr int kMostArming = 3;
 constexpr auto kNap = std::chrono::microseconds(50);
-constexpr auto kMostFlushing = std::chrono::milliseconds(30);
+constexpr auto kMostFlushing = std::chrono::milliseconds(20);
 constexpr auto kMostClosing = std::chrono::milliseconds(500);
 
 }  // namespace
@@ -204,12 +207,39 @@ void Worker::look_for_dead() {
   if (!life_lines_ || now - looked_ < kLook) return;
   looked_ = now;
   life_lines_->check([this](int peer) {
-    // First receive what the peer sent before it died.
-    for (int round = 0; round < kMostRounds && progress(); ++round) {
-    }
+    receive_all();  // the peer may have sent before it died
+    probe_queue(peer);
     fail_peer(peer);
   });
   if (!to_close_.empty()) close_failed();
+  if (probes_.empty() || now - probes_.front().sent < kMostProbing) return;
+  receive_all();
+  if (!probes_.empty()) blocked_by_ = probes_.front().dead;
+}
+
+void Worker::receive_all() {
+  for (int round = 0; round < kMostRounds && progress(); ++round) {
+  }
+}
+
+void Worker::probe_queue(int dead) {
+  const Connection& own = peers_[static_cast<size_t>(dead)].shortest;
+  if (!own.endpoint || own.engine->kind() != Engine::Kind::memory) return;
+  if (!to_itself_)
+    to_itself_ = own.engine->connect(own.engine->address().data(), on_failure, nullptr);
+  if (!to_itself_) return;
+  probes_.push_back({dead, Clock::now()});
+  const ucp_request_param_t how{};
+  void* const request = ucx_.send(to_itself_, kProbeId, nullptr, 0, nullptr, 0, &how);
+  if (UCS_PTR_IS_ERR(request)) probes_.pop_back();
+  if (UCS_PTR_IS_PTR(request)) probe_requests_.push_back(request);
+}
+
+ucs_status_t Worker::on_probe(void* worker, const void*, size_t, void*, size_t,
+                              const ucp_am_recv_param_t*) {
+  std::deque<Probe>& probes = static_cast<Worker*>(worker)->probes_;
+  if (!probes.empty()) probes.pop_front();
+  return UCS_OK;
 }
 
 void Worker::sleep(Mailbox& mailbox, uint64_t seen, Clock::time_point limit,
@@ -272,14 +302,23 @@ void Worker::flush(const std::vector<int>& ranks, Path path, Clock::time_point l
   wait_for(requests, limit);
 }
 
+void Worker::drain_network(Clock::time_point limit) {
+  for (const auto& engine : engines_) {
+    if (engine->kind() != Engine::Kind::network) continue;
+    std::vector<void*> requests;
+    // Each wait may receive another request to connect, and queue its answer.
+    while (void* const request = engine->flush()) {
+      requests.push_back(request);
+      wait_for(requests, limit);
+      if (Clock::now() >= limit) break;
+    }
+  }
+}
+
 void Worker::shut_down() noexcept {
   std::vector<void*> requests;
   to_close_.clear();
-  // UCX 1.13 ends the process if its own answer to a peer that connects is still queued then.
-  for (const auto& engine : engines_)
-    if (engine->kind() == Engine::Kind::network)
-      if (void* const request = engine->flush()) requests.push_back(request);
-  wait_for(requests, Clock::now() + kMostFlushing);
+  drain_network(Clock::now() + kMostFlushing);
   for (Peer& peer : peers_) {
     peer.failed = true;  // from now on nothing is sent to the peer
     for (Connection* const each : {&peer.shortest, &peer.network}) {
@@ -289,6 +328,9 @@ void Worker::shut_down() noexcept {
     }
   }
   wait_for(requests, Clock::now() + kMostClosing);
+  // Peers that have connected meanwhile wait for UCX's answer.
+  drain_network(Clock::now() + kMostFlushing);
+  for (void* const request : std::exchange(probe_requests_, {})) ucx_.request_free(request);
   engines_.clear();     // this ends all operations
   life_lines_.reset();  // after the last message was sent
   for (const Peer& peer : peers_) forget_sends(peer.rank);

@@ -34,9 +34,11 @@ struct Outgoing {
   std::shared_ptr<const Buffer> owner = {};  ///< the message, if it was handed over
 };
 
-/// The ids of active messages: a fragment of a message, and the first one of a peer.
+/// The ids of active messages: a fragment of a message, the first one of a peer, and one that a
+/// rank sends to itself.
 inline constexpr unsigned kMessageId = 0;
 inline constexpr unsigned kMeetingId = 1;
+inline constexpr unsigned kProbeId = 2;
 
 /// The first message from one rank to another. Its bytes are sent as they are.
 struct Introduction {
@@ -86,6 +88,8 @@ class Worker {
   bool failed(int peer) const { return peers_[static_cast<size_t>(peer)].failed; }
   /// Checks which peers on this node have died, unless it did so a short time ago.
   void look_for_dead();
+  /// Returns the peer whose death has blocked this rank's queue in shared memory, if one has.
+  std::optional<int> blocked_by() const { return blocked_by_; }
   /// Waits until the mailbox has had more than `seen` events or is woken, or `interrupted` is true.
   void sleep(Mailbox& mailbox, uint64_t seen, Clock::time_point limit,
              const std::atomic<bool>& interrupted);
@@ -119,8 +123,18 @@ class Worker {
     size_t bytes;  ///< bytes that the mailbox counts as unsent
   };
 
+  /// A message that this rank sent to itself through its queue in shared memory.
+  struct Probe {
+    int dead;  ///< the peer that died before
+    Clock::time_point sent;
+  };
+
   /// Makes the engines. Appends their addresses and returns the lengths of these.
   AddressLengths start(std::vector<std::byte>& addresses);
+  /// Waits until nothing is queued to be sent over the network, at most until the limit. Otherwise
+  /// UCX 1.13 may end the process when a connection or a worker ends: it does not expect that its
+  /// own answer to a peer that connects is still queued then.
+  void drain_network(Clock::time_point limit);
   void shut_down() noexcept;
   void connect(const std::vector<AddressLengths>& lengths, const std::vector<std::byte>& addresses);
   /// Sends each rank an empty message and waits for those of all. Then UCX has all connections, and
@@ -132,6 +146,10 @@ class Worker {
   Connection connect_by_network(Peer& peer, const std::byte* address);
   void fail_peer(int rank);
   void close_failed();
+  /// Receives all that has arrived.
+  void receive_all();
+  /// Sends a probe, because this peer has died. It arrives unless the peer has blocked the queue.
+  void probe_queue(int dead);
   /// Counts all bytes that are being sent to a failed peer as sent, because UCX will not report it.
   void forget_sends(int rank);
   Operation& new_operation();
@@ -147,6 +165,8 @@ class Worker {
                                  size_t bytes, const ucp_am_recv_param_t* how);
   static ucs_status_t on_meeting(void* worker, const void* header, size_t header_bytes, void* data,
                                  size_t bytes, const ucp_am_recv_param_t* how);
+  static ucs_status_t on_probe(void* worker, const void* header, size_t header_bytes, void* data,
+                               size_t bytes, const ucp_am_recv_param_t* how);
   static void on_sent(void* request, ucs_status_t status, void* operation);
 
   std::mutex mutex_;
@@ -155,8 +175,12 @@ class Worker {
   std::vector<RankLocation> locations_;
   std::optional<LifeLines> life_lines_;      ///< until shut_down()
   Clock::time_point looked_ = Clock::now();  ///< when this rank last checked for dead peers
-  std::vector<Peer> peers_;                  ///< by rank; never moves
-  std::vector<int> to_close_;                ///< failed peers whose endpoints are not closed yet
+  ucp_ep_h to_itself_ = nullptr;             ///< in shared memory; made for the first probe
+  std::deque<Probe> probes_;                 ///< those that have not arrived yet
+  std::vector<void*> probe_requests_;        ///< UCX's requests of all probes
+  std::optional<int> blocked_by_;
+  std::vector<Peer> peers_;    ///< by rank; never moves
+  std::vector<int> to_close_;  ///< failed peers whose endpoints are not closed yet
   uint64_t next_address_ = Mailbox::kFirstAddress;
   std::map<uint64_t, std::shared_ptr<Mailbox>> mailboxes_;  ///< by address
   std::deque<Operation> operations_;                        ///< a deque never moves its elements

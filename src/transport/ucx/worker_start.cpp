@@ -109,6 +109,7 @@ AddressLengths Worker::start(std::vector<std::byte>& addresses) {
   for (const auto& engine : engines_) {
     engine->listen(kMessageId, on_message, this);
     engine->listen(kMeetingId, on_meeting, this);
+    engine->listen(kProbeId, on_probe, this);
     const std::vector<std::byte> address = engine->address();
     (engine == engines_.front() ? lengths.network : lengths.memory) = address.size();
     addresses.insert(addresses.end(), address.begin(), address.end());
