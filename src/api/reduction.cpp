@@ -77,16 +77,21 @@ const NodeNetwork* Reduction::nodes() {
 
 void Reduction::log_choice(const Algorithm& chosen, const ProblemSize& size,
                            const Network& network) const {
-  std::string times;
-  for (const Algorithm* const each : algorithms()) {
-    if (!each->suits(size)) continue;
-    times += text(times.empty() ? "" : ", ", name_of(each->id),
-                  times.empty() ? " would take " : " ", each->seconds(size, network) * 1e6, " us");
+  std::string times, measured;
+  const std::span<const Algorithm* const> all = algorithms();
+  for (size_t i = 0; i < all.size(); ++i) {
+    if (!all[i]->suits(size)) continue;
+    const char* const name = name_of(all[i]->id);
+    times += text(times.empty() ? "" : ", ", name, times.empty() ? " would take " : " ",
+                  all[i]->seconds(size, network) * 1e6, " us");
+    if (const uint64_t least = invocation_.cache.trials.least(i))
+      measured += text(measured.empty() ? "; " : ", ", name, measured.empty() ? " took " : " ",
+                       static_cast<double>(least) / 1e3, " us");
   }
   invocation_.communicator.log(
       LogLevel::info, "auto: ", name_of(chosen.id), " for count ", size.count, ", k ",
       size.k == kAll ? "SPARSECOLL_ALL" : std::to_string(size.k), ": ",
-      size.entries_unknown() ? "how many entries there are is not known yet" : times);
+      size.entries_unknown() ? "how many entries there are is not known yet" : times + measured);
 }
 
 const Algorithm& Reduction::sparse_algorithm(const Problem& problem, Form form) {
@@ -107,10 +112,21 @@ const Algorithm& Reduction::sparse_algorithm(const Problem& problem, Form form) 
   const ProblemSize size{
       invocation_.call.size(),  problem.count, problem.k, value_size, invocation_.cache.entries,
       invocation_.cache.result, nodes(),       whole,     links_};
-  const Algorithm& chosen = choose_algorithm(size, speed);
+  const Algorithm& chosen = automatic(size, speed);
   const int id = static_cast<int>(chosen.id);
   if (std::exchange(invocation_.cache.chosen, id) != id) log_choice(chosen, size, speed);
   return chosen;
+}
+
+bool Reduction::learns() const {
+  return !env_.rounds() && env_.call.size() > 1 && env_.call.seconds();
+}
+
+const Algorithm& Reduction::automatic(const ProblemSize& size, const Network& network) {
+  if (!learns()) return choose_algorithm(size, network);
+  Trials& trials = invocation_.cache.trials;
+  if (const std::optional<uint64_t> own = trials.own()) trials.agree(mean_of_ranks(env_, *own));
+  return try_algorithms(size, network, trials);
 }
 
 Outcome Reduction::run(const Algorithm& algorithm, Problem problem) {
@@ -120,7 +136,10 @@ Outcome Reduction::run(const Algorithm& algorithm, Problem problem) {
       static_cast<uint64_t>(invocation_.communicator.config().values.thresholdInterval);
   if (algorithm.needs_topology) problem.topology = &topology();
   problem.passes_marks = may_skip();
+  Trials& trials = invocation_.cache.trials;
+  const std::optional<double> start = trials.own() ? env_.call.seconds() : std::nullopt;
   const Outcome outcome = algorithm.run(env_, problem, invocation_.cache);
+  if (start) trials.set_own(static_cast<uint64_t>((*env_.call.seconds() - *start) * 1e9));
   env_.stats.algorithm = static_cast<int>(algorithm.id);
   size_t selected = problem.shards.empty() ? env_.kernels.read(problem.local.nnz.at) : 0;
   for (const SparseSpan& shard : problem.shards) selected += env_.kernels.read(shard.nnz.at);

@@ -54,7 +54,13 @@ class Reduction {
   const NodeNetwork* nodes();
   /// Returns which ranks share a node. The ranks exchange that once.
   const Topology& topology();
-  /// Logs a new choice of Auto for a shape, with the predicted times.
+  /// Returns Auto's choice. Where calls can be timed it tries the algorithms: first the ranks agree
+  /// on the time of the last call.
+  const Algorithm& automatic(const ProblemSize& size, const Network& network);
+  /// Returns whether the algorithms give the same bits, so that times may decide between them, and
+  /// calls can be timed.
+  bool learns() const;
+  /// Logs a new choice of Auto for a shape, with the predicted and the measured times.
   void log_choice(const Algorithm& chosen, const ProblemSize& size, const Network& network) const;
 
   const Invocation& invocation_;

@@ -94,6 +94,8 @@ class Call {
   /// Returns the seconds that these two messages take. Returns none if they cannot be measured:
   /// the host does not see them, or the messages of other verbs are sent with them.
   virtual std::optional<double> probe(const Probe&) { return {}; }
+  /// Returns the current time in seconds since a fixed moment. Returns none where probe() does.
+  virtual std::optional<double> seconds() const { return {}; }
   /// Marks these ranks as covered: a received message shows that its sender has heard from them.
   virtual void mark_covered(std::span<const int> /*ranks*/) {}
   /// Returns the rank of a peer in the communicator. It differs from `peer` in a call among some

@@ -160,6 +160,7 @@ class Node {
     if (!known || words.size_bytes() != bytes.size())
       fail(sparsecollRemoteError, "rank ", peer, " sent a malformed state of its leader");
     known->chosen = cache.chosen;
+    known->trials = cache.trials;
     cache = std::move(*known);
   }
 

@@ -2,6 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collectives/registry.hpp"
 
+#include <algorithm>
+#include <array>
+
 #include "collectives/network/shards.hpp"
 
 namespace sparsecoll {
@@ -26,6 +29,7 @@ const Algorithm* const kTable[] = {
     &kDenseByAuto,
 };
 constexpr size_t kVariants = 2;
+static_assert(std::size(kTable) <= Trials::kMost);
 static_assert(std::size(kTable) == std::size(kAlgorithms) - 1 + kVariants,
               "each row of kAlgorithms, except Auto's, needs its functions in kTable");
 
@@ -75,6 +79,21 @@ const Algorithm& choose_algorithm(const ProblemSize& size, const Network& networ
     least = seconds;
   }
   return *best;  // Ok-Topk suits every size
+}
+
+const Algorithm& try_algorithms(const ProblemSize& size, const Network& network, Trials& trials) {
+  constexpr double kFar = 4;
+  std::array<size_t, std::size(kTable)> candidates;
+  size_t found = 0;
+  const auto seconds = [&](size_t each) { return kTable[each]->seconds(size, network); };
+  for (size_t each = 0; each < std::size(kTable); ++each)
+    if (kTable[each]->suits(size)) candidates[found++] = each;
+  const std::span<size_t> suitable(candidates.data(), found);
+  std::ranges::stable_sort(suitable, {}, seconds);
+  const double most = kFar * seconds(suitable.front());
+  const auto far =
+      std::ranges::find_if(suitable, [&](size_t each) { return seconds(each) > most; });
+  return *kTable[trials.next({suitable.begin(), far}, size.entries)];
 }
 
 }  // namespace sparsecoll

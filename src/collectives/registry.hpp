@@ -40,4 +40,9 @@ double predicted_seconds(AlgorithmId id, const ProblemSize& size, const Network&
 /// size. On a tie the first in the table wins.
 const Algorithm& choose_algorithm(const ProblemSize& size, const Network& network);
 
+/// Returns Auto's choice where calls can be timed: the algorithm whose turn it is in the trials of
+/// the shape (interface/trials.hpp). Candidates are the algorithms that suit the size, except those
+/// that should take over four times as long as the fastest.
+const Algorithm& try_algorithms(const ProblemSize& size, const Network& network, Trials& trials);
+
 }  // namespace sparsecoll

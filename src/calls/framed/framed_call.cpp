@@ -241,6 +241,8 @@ std::optional<double> FramedCall::probe(const Probe& probe) {
   return spent;
 }
 
+std::optional<double> FramedCall::seconds() const { return channel_.transport().seconds(); }
+
 // Agreement.
 
 void FramedCall::mark_covered(std::span<const int> ranks) {

@@ -53,6 +53,7 @@ class FramedCall final : public AgreedCall {
   void exchange_each(std::span<Transfer> transfers,
                      FunctionRef<void(size_t transfer)> on_message) override;
   std::optional<double> probe(const Probe& probe) override;
+  std::optional<double> seconds() const override;
   void mark_covered(std::span<const int> ranks) override;
   void mark() override { sender_.mark(); }
   bool marked() const override { return sender_.marked(); }

@@ -52,7 +52,9 @@ uint64_t ShapeCache::hash() const {
   if (shards != 0) return checksum(std::as_bytes(std::span(&shards, 1)));
   ShapeCache agreed = *this;
   agreed.own_threshold = 0;
-  const std::vector<uint64_t> words = agreed.words();
+  std::vector<uint64_t> words = agreed.words();
+  const auto tried = trials.words();
+  words.insert(words.end(), tried.begin(), tried.end());
   return checksum(std::as_bytes(std::span(words)));
 }
 

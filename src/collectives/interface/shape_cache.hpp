@@ -7,6 +7,8 @@
 #include <span>
 #include <vector>
 
+#include "collectives/interface/trials.hpp"
+
 namespace sparsecoll {
 
 /// The numbers that a call of one shape keeps for the next call. They are computed from data that
@@ -23,6 +25,7 @@ struct ShapeCache {
   uint64_t entries = 0;           ///< entries of all ranks in the last call; 0 = unknown
   uint64_t result = 0;            ///< entries of the last exact sum; 0 = unknown
   int chosen = 0;                 ///< Auto's choice in the last call; a change is logged
+  Trials trials;                  ///< Auto's; not part of words()
   // Ok-Topk with reused thresholds. Thresholds are keys; 0 = none.
   uint64_t threshold_age = 0;     ///< calls since exact thresholds were due; 0 = due now
   uint64_t reused_threshold = 0;  ///< threshold of the sum

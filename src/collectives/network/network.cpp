@@ -90,6 +90,12 @@ std::string words_of(const NodeNetwork& network) {
               words_of(network.leaders));
 }
 
+uint64_t mean_of_ranks(Env& env, uint64_t own) {
+  const Uncounted uncounted(env.stats);
+  allreduce_counts(env, {&own, 1});
+  return own / static_cast<uint64_t>(env.call.size());
+}
+
 bool has_near_ranks(const Topology& topology) {
   return topology.largest_node_size() > 1 || topology.of_leaders().levels() > 0;
 }

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -44,6 +45,8 @@ std::string words_of(const NodeNetwork& network);
 /// Measures the network while all ranks send. Returns nothing if messages cannot be timed.
 /// Collective. The statistics do not count it.
 std::optional<Network> measure_network(Env& env);
+/// Returns the mean of the ranks' numbers. Collective. The statistics do not count it.
+uint64_t mean_of_ranks(Env& env, uint64_t own);
 /// Returns whether some ranks are nearer to each other than others.
 bool has_near_ranks(const Topology& topology);
 /// Measures the network within nodes and between their leaders while all ranks send. Returns
