@@ -17,6 +17,12 @@ install(DIRECTORY include/sparsecoll/cxx DESTINATION "${CMAKE_INSTALL_INCLUDEDIR
 install(FILES LICENSE DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT license)
 sparsecoll_install_script(tools/sparsecoll-blame)
 if(PROJECT_IS_TOP_LEVEL)
+  # The environment module (docs/packages.md). Packages of Debian have none: their paths are the system's.
+  set(modules "${CMAKE_INSTALL_DATADIR}/modulefiles/sparsecoll")
+  file(RELATIVE_PATH MODULE_PREFIX "/prefix/${modules}" "/prefix")
+  configure_file(cmake/modulefile.in "${CMAKE_CURRENT_BINARY_DIR}/modulefile" @ONLY)
+  install(FILES "${CMAKE_CURRENT_BINARY_DIR}/modulefile" DESTINATION "${modules}" RENAME ${PROJECT_VERSION}
+          COMPONENT modulefile)
   install(PROGRAMS perf/launch perf/plot.py perf/timeline.py
           DESTINATION "${CMAKE_INSTALL_DATADIR}/sparsecoll/perf" COMPONENT tools)
   install(DIRECTORY perf/plots DESTINATION "${CMAKE_INSTALL_DATADIR}/sparsecoll/perf" COMPONENT tools
