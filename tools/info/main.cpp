@@ -1,6 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 // sparsecoll-info: what the library is, and what it finds where it runs.
+#include <dlfcn.h>
+#include <unistd.h>
+
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -72,9 +75,16 @@ Options parse(int count, char** arguments) {
   return options;
 }
 
-int run(const Options& options) {
-  // UCX would write warnings, of ranks that leave for example, between the lines of the report.
+/// UCX would write warnings, of ranks that leave for example, between the lines of the report. It
+/// reads the variable when it is loaded. If the library of MPI has already loaded it, the program
+/// starts again.
+void send_warnings_of_ucx_to_stderr(char** arguments) {
+  if (getenv("UCX_LOG_FILE")) return;
   setenv("UCX_LOG_FILE", "stderr", 0);
+  if (dlopen("libucs.so.0", RTLD_LAZY | RTLD_NOLOAD)) execv("/proc/self/exe", arguments);
+}
+
+int run(const Options& options) {
   const Json found = options.ranks ? compare_ranks(options.transport) : make_report();
   if (found.is_null()) return 0;  // rank 0 writes
   if (options.json)
@@ -101,8 +111,10 @@ int main(int count, char** arguments) {
       std::fputs(kUsage, stdout);
     else if (options.version)
       std::puts(build().version.c_str());
-    else
+    else {
+      send_warnings_of_ucx_to_stderr(arguments);
       return run(options);
+    }
     return 0;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "sparsecoll-info: %s\n", error.what());
