@@ -127,6 +127,16 @@ class Packages(unittest.TestCase):
         self.assertEqual(self.field("sparsecoll-doc", "Architecture"), "all")
         self.assertEqual(self.field("sparsecoll-doc", "Depends"), "")
 
+    def test_page_lists_the_install_components(self):
+        root = pathlib.Path(__file__).resolve().parents[2]
+        rules = "".join(re.sub("#.*", "", path.read_text()) for path in root.glob("cmake/*.cmake"))
+        used = set(re.findall(r"\bCOMPONENT (\w+)", rules))
+        for names in re.findall(r"sparsecoll_install_(?:pc|library)\(([\w ]+)\)", rules):
+            used.update(names.split()[2 if "Targets" in names else 1:])
+        page = (root / "docs/packages.md").read_text()
+        self.assertGreater(len(used), 5)
+        self.assertEqual({name for name in used if f"`{name}`" not in page}, set())
+
     def test_shared_libraries(self):
         """Other packages find what they depend on, and the run-time linker its cache."""
         name = f"libsparsecoll{MAJOR}"
