@@ -25,7 +25,7 @@ PICTURES = {
     f"volume_ranks_sparse_simulated_{2**26}_0.01", f"time_ranks_sparse_simulated_{2**26}_0.01",
     "topk_1_threads_float32", "training_accuracy",
     "training_time_8_ranks_5404170_16",
-    "tune_8_ranks_1000", "tune_8_ranks_50000",
+    "residual_rule_8_ranks_500", "tune_8_ranks_1000", "tune_8_ranks_50000",
     "push_sum_error_8_ranks_1000_float32", "push_sum_slow_8_ranks_1000",
 }
 
@@ -143,6 +143,9 @@ def training_on(network, mode, step):
 
 def records():
     yield tuned()
+    for rule in ("conserving", "paper"):
+        yield {"program": "residual_rule", "rule": rule, "ranks": 8, "count": 500, "density": 0.01,
+               "lost": [0.01, 0.02, 0.03] if rule == "paper" else [0.0, 1e-16, 0.0]}
     yield from (fusion(size) for size in (0, 2**20))
     for ranks in (2, 4, 8):
         for algorithm in ("oktopk", "allgather", "gtopk", "mpi-dense", "mpi-allgather"):

@@ -332,6 +332,16 @@ if(Python3_FOUND)
   sparsecoll_add_perf_test(perfetto COMMAND "${Python3_EXECUTABLE}" -B
                                             "${CMAKE_CURRENT_SOURCE_DIR}/test_perfetto.py"
                                             $<TARGET_FILE:verbs_perf>)
+  if(BUILD_SHARED_LIBS AND NOT SPARSECOLL_SANITIZE)
+    # The conserving rule loses rounding errors, the published one percents.
+    sparsecoll_add_perf_test(
+      residual_rule
+      COMMAND "${PROJECT_SOURCE_DIR}/tests/python/run.sh" numpy
+              "${CMAKE_CURRENT_SOURCE_DIR}/residual_rule.py" --steps 10 --count 1000
+      ENVIRONMENT "SPARSECOLL_LIBRARY=$<TARGET_FILE:sparsecoll>"
+      PROPERTIES SKIP_RETURN_CODE 77 PASS_REGULAR_EXPRESSION
+                 "conserving\"[^]]* [0-9.]+e-1[5-9]\\].*paper\"[^]]* 0\\.0[0-9]+\\]")
+  endif()
   # matplotlib is optional.
   execute_process(
     COMMAND "${Python3_EXECUTABLE}" -c "import matplotlib"

@@ -48,6 +48,10 @@ def tuning(rows):
     return [row for row in rows if row.get("program") == "sparsecoll-tune"]
 
 
+def residual_rule(rows):
+    return [row for row in rows if row.get("program") == "residual_rule"]
+
+
 def training(rows):
     """Returns the rows without those of slow networks, which have pictures of their own."""
     return [row for row in rows if row.get("program") == "train_digits" and "network" not in row]

@@ -25,7 +25,7 @@ SCRIPTS = {
     "perf/run.sh": ("--rank", "--ranks"), "perf/scaling.sh": ("--mots", "--most"), "perf/cluster.sh": ("--onyl", "--only"),
     "perf/netlab run": ("--node", "--nodes"), "perf/gpu.sh build": ("--job", "--jobs"), "perf/launch": ("-N", "-n"),
     "perf/device/run.sh": ("--quik", "--quick"), "tests/run.sh": ("--qick", "--quick"),
-    "perf/timeline.py": ("--lits", "--list"), "perf/tune": ("--hepl", "--help"), "perf/validate": ("--porgrams", "--programs"),
+    "perf/timeline.py": ("--lits", "--list"), "perf/residual_rule.py": ("--rnaks", "--ranks"), "perf/tune": ("--hepl", "--help"), "perf/validate": ("--porgrams", "--programs"),
     "perf/soak": ("--secnds", "--seconds"),
 }
 NOT_RUN = {"perf/plot.py", "perf/torch/hook_cost.py",  # need matplotlib, torch
