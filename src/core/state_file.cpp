@@ -127,7 +127,7 @@ void StateTarget::write(const char* kind, std::span<const StateSection> sections
   const std::vector<SectionEntry> entries = entries_of(sections);
   const FileHeader header = header_of(kind, sections, entries);
   std::byte* at = memory_;
-  const auto put = [&](ConstBytes bytes) { at = std::ranges::copy(bytes, at).out; };
+  const auto put = [&](ConstBytes bytes) { at = std::copy(bytes.begin(), bytes.end(), at); };
   put(std::as_bytes(std::span(&header, 1)));
   put(std::as_bytes(std::span(entries)));
   for (const StateSection& section : sections) put(section.bytes);
@@ -204,7 +204,7 @@ void StateFile::check_sum(const Section& section, uint64_t sum) const {
 
 void StateFile::read_at(size_t offset, Bytes to) const {
   if (path_.empty()) {
-    std::ranges::copy(bytes_.subspan(offset, to.size()), to.begin());
+    std::copy_n(bytes_.data() + offset, to.size(), to.data());
     return;
   }
   while (!to.empty()) {

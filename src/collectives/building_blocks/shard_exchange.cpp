@@ -165,7 +165,7 @@ std::span<const Transfer> ShardExchange::exchange_bytes(
     const ConstBytes bytes = out(peer);
     if (bytes.empty()) continue;
     std::byte* const packet = packet_memory(env_, bytes.size());
-    std::ranges::copy(bytes, packet);
+    std::copy(bytes.begin(), bytes.end(), packet);
     transfer.out = {packet, bytes.size(), nullptr, bytes.size()};
   }
   env_.call.exchange(transfers);

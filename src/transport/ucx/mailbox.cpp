@@ -54,7 +54,8 @@ void Mailbox::put(const MessageHeader& header, ConstBytes bytes) {
       bytes.size() > message.size - header.offset)
     fail(sparsecollRemoteError, "rank ", header.sender, " sent ", bytes.size(), " bytes at ",
          header.offset, " of a message of ", header.bytes, " bytes, expected ", message.size);
-  std::ranges::copy(bytes, message.bytes.data() + header.offset);
+  // Not std::ranges::copy: that of GCC 12 copies byte by byte.
+  std::copy(bytes.begin(), bytes.end(), message.bytes.data() + header.offset);
   message.arrived += bytes.size();
   look_at(header.sender);
 }
