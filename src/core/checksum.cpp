@@ -4,7 +4,7 @@
 
 #include <cstring>
 
-#include "core/checksum_avx512.hpp"
+#include "core/checksum_simd.hpp"
 #include "core/environment.hpp"
 
 namespace sparsecoll {
@@ -15,11 +15,12 @@ using MixedWords = uint64_t (*)(const std::byte*, size_t, uint64_t);
 
 /// Returns the fastest loop of this machine that SPARSECOLL_SIMD allows.
 MixedWords fastest_mixed_words() {
-#ifdef SPARSECOLL_HAVE_AVX512
+#ifdef SPARSECOLL_HAVE_X86_SIMD
   const std::string level = environment("SPARSECOLL_SIMD").value_or("auto");
   if ((level == "auto" || level == "avx512") && __builtin_cpu_supports("avx512f") &&
       __builtin_cpu_supports("avx512dq"))
     return &mixed_words_avx512;
+  if (level != "portable" && __builtin_cpu_supports("avx2")) return &mixed_words_avx2;
 #endif
   return &mixed_words;
 }

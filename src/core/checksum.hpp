@@ -26,7 +26,7 @@ inline uint64_t checksum(ConstBytes bytes) {
 }
 
 /// Returns the sum of this number of words, each mixed with its position in the message: the first
-/// one with `position` + kPositionStep (checksum_avx512.hpp), each next one with kPositionStep
+/// one with `position` + kPositionStep (checksum_simd.hpp), each next one with kPositionStep
 /// more.
 uint64_t mixed_words(const std::byte* at, size_t words, uint64_t position);
 

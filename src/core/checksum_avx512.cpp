@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 // This file is compiled for AVX-512 F and DQ. It must not use inline functions of other files.
-#include "core/checksum_avx512.hpp"
-
 #include <immintrin.h>
+
+#include "core/checksum_simd.hpp"
 
 namespace sparsecoll {
 

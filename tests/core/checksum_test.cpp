@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "calls/descriptor.hpp"
-#include "core/checksum_avx512.hpp"
+#include "core/checksum_simd.hpp"
 #include "support/catch.hpp"
 #include "support/data.hpp"
 
@@ -81,7 +81,12 @@ TEST_CASE("a checksum equals its definition, with any vector instructions") {
       }
       CHECK(checksum_of_chunk(bytes, first) == expected);
       if (size % 8 == 0) {
-        CHECK(mixed_words(bytes.data(), size / 8, first / 8 * kPositionStep) == expected);
+        const uint64_t position = first / 8 * kPositionStep;
+        CHECK(mixed_words(bytes.data(), size / 8, position) == expected);
+#ifdef __x86_64__
+        if (__builtin_cpu_supports("avx2"))
+          CHECK(mixed_words_avx2(bytes.data(), size / 8, position) == expected);
+#endif
       }
     }
   }
