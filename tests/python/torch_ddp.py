@@ -104,6 +104,21 @@ def gradients_are_those_of_the_definition():
     hook.destroy()
 
 
+def a_parameter_has_one_plan():
+    model, ddp, hook = make(unused=False)
+    oracle, plans = Oracle(), []
+    for step in range(4):  # after the first one DDP divides the gradients anew
+        means = oracle.step(local_gradients(model, model(batch(step), True).square().sum()))
+        model.zero_grad()
+        ddp(batch(step), True).square().sum().backward()
+        compare(model, means)
+        planned = [number for key in hook._plans for number in key[1:]]
+        assert sorted(planned) == sorted(map(id, model.parameters()))
+        plans.append(list(hook._plans.values()))
+    assert all(one is other for one, other in zip(plans[2], plans[3])), "not kept"
+    hook.destroy()
+
+
 def gradients_accumulate_without_sync():
     model, ddp, hook = make(unused=False)
     oracle = Oracle()
@@ -309,8 +324,9 @@ def an_error_reaches_backward():
     hook.destroy()
 
 
-CASES = [gradients_are_those_of_the_definition, gradients_accumulate_without_sync, uneven_inputs_join,
-         an_overflow_leaves_no_trace, gradients_of_16_bits, a_saved_state_goes_on,
+CASES = [gradients_are_those_of_the_definition, a_parameter_has_one_plan,
+         gradients_accumulate_without_sync, uneven_inputs_join, an_overflow_leaves_no_trace,
+         gradients_of_16_bits, a_saved_state_goes_on,
          a_distributed_checkpoint_has_the_states,
          corrections_are_the_optimizers, sparse_training_converges, wrong_uses,
          an_error_reaches_backward]

@@ -3,7 +3,6 @@
 """A communication hook for DistributedDataParallel."""
 
 # Annotations are not postponed in this file: DDP compares those of a hook with its classes.
-import dataclasses
 import io
 import math
 from typing import Any, Dict, List, Optional, Tuple
@@ -17,37 +16,7 @@ from sparsecoll._errors import error_of
 from sparsecoll._library import has
 from sparsecoll._types import RedOp
 from sparsecoll.torch._communicators import communicator_of
-from sparsecoll.torch._corrections import State
-
-
-@dataclasses.dataclass
-class _Slot:
-    """The state that the hook keeps for a parameter."""
-
-    name: str
-    residual: Residual
-    state: State  # the state of the correction
-
-
-@dataclasses.dataclass(frozen=True)
-class HookStats:
-    """Statistics of a hook on this rank.
-
-    Attributes:
-        steps: number of backward passes with an exchange.
-        bytes_sent: bytes that this rank sent.
-        dense_bytes: bytes of the gradients.
-        ratio: dense_bytes / bytes_sent.
-        seconds: time of the communicator's thread in calls, mostly beside the backward pass.
-        skipped: calls whose residuals stayed as they were because of an overflow.
-    """
-
-    steps: int
-    bytes_sent: int
-    dense_bytes: int
-    ratio: float
-    seconds: float
-    skipped: int
+from sparsecoll.torch._hook_state import HookStats, Plan, Slot
 
 
 class DDPHook:
@@ -103,7 +72,8 @@ class DDPHook:
                              f"{size} ranks and queued=True")
         self.comm = comm
         self._dense_below = dense_below
-        self._slots: Dict[torch.Tensor, _Slot] = {}
+        self._slots: Dict[torch.Tensor, Slot] = {}
+        self._plans: Dict[Tuple[int, ...], Plan] = {}
         self._names: Dict[torch.Tensor, str] = {}
         self._loaded: Dict[str, Dict[str, torch.Tensor]] = {}
         self._within_step = False
@@ -125,17 +95,15 @@ class DDPHook:
         if not self._within_step:
             self._begin_step()
         buffer = bucket.buffer()
-        parts = self._parts(bucket, buffer)
+        plan, comm = self._plan(bucket, buffer), self.comm
+        parts = plan.parts
         if self.correction is not None:
             for slot, flat, _ in parts:
                 self.correction.apply(slot.state, flat)
-        datatype, comm = datatype_of(buffer.dtype), self.comm
         stream = torch.cuda.current_stream(buffer.device).cuda_stream if buffer.is_cuda else None
         comm._call("sparsecollGroupStart", comm.handle)
-        for slot, flat, k in parts:
-            pointer = flat.data_ptr()
-            comm._call("sparseAllreduce", pointer, pointer, flat.numel(), k, datatype, RedOp.AVG,
-                       slot.residual.handle, comm.handle, stream)
+        for (slot, _, _), first in zip(parts, plan.calls):
+            comm._call("sparseAllreduce", *first, slot.residual.handle, comm.handle, stream)
         comm._call("sparsecollGroupEnd", comm.handle)
         if bucket.is_last():
             self._within_step = False
@@ -154,12 +122,31 @@ class DDPHook:
                     slot.state["u"].mul_(scale / self._scale)
             self._scale = scale
 
-    def _parts(self, bucket: dist.GradBucket, buffer: torch.Tensor
-               ) -> List[Tuple[_Slot, torch.Tensor, int]]:
+    def _plan(self, bucket: dist.GradBucket, buffer: torch.Tensor) -> Plan:
+        """Returns the plan of a bucket. Making it takes longer than the calls of small tensors, so
+        that it is kept until DDP divides the gradients anew."""
+        density = self.current_density()
+        parameters = bucket.parameters()
+        # Neither number can be used again: the plan keeps the buffer, and its slots the parameters.
+        key = (buffer.data_ptr(), *map(id, parameters))
+        plan = self._plans.get(key)
+        if plan is None or plan.density != density:
+            numbers = set(key[1:])
+            self._plans = {other: kept for other, kept in self._plans.items()
+                           if numbers.isdisjoint(other[1:])}
+            parts = self._parts(parameters, bucket.gradients(), buffer, density)
+            datatype = datatype_of(buffer.dtype)
+            calls = [(flat.data_ptr(), flat.data_ptr(), flat.numel(), k, datatype, RedOp.AVG)
+                     for _, flat, k in parts]
+            plan = self._plans[key] = Plan(density, parts, calls)
+        return plan
+
+    def _parts(self, parameters: List[torch.Tensor], gradients: List[torch.Tensor],
+               buffer: torch.Tensor, density: float) -> List[Tuple[Slot, torch.Tensor, int]]:
         """Returns for each parameter of a bucket its state, its piece of the buffer, and k."""
-        parts, density = [], self.current_density()
+        parts = []
         start, size = buffer.data_ptr(), buffer.element_size()
-        for parameter, gradient in zip(bucket.parameters(), bucket.gradients()):
+        for parameter, gradient in zip(parameters, gradients):
             count = gradient.numel()
             offset = (gradient.data_ptr() - start) // size if count else 0
             whole = density >= 1 or count < self._dense_below
@@ -176,17 +163,17 @@ class DDPHook:
             return self.density
         return 0.25 * (self.density / 0.25) ** (step / self.warmup)
 
-    def _slot(self, parameter: torch.Tensor, dtype: torch.dtype) -> _Slot:
+    def _slot(self, parameter: torch.Tensor, dtype: torch.dtype) -> Slot:
         slot = self._slots.get(parameter)
         if slot is None:
             name = self._names.get(parameter, str(len(self._slots)))
-            slot = _Slot(name, Residual(self.comm, parameter.numel(), dtype), {})
+            slot = Slot(name, Residual(self.comm, parameter.numel(), dtype), {})
             self._slots[parameter] = slot
             if name in self._loaded:
                 self._restore(slot, self._loaded.pop(name))
         return slot
 
-    def _future(self, buffer: torch.Tensor, parts: List[Tuple[_Slot, torch.Tensor, int]]
+    def _future(self, buffer: torch.Tensor, parts: List[Tuple[Slot, torch.Tensor, int]]
                 ) -> torch.futures.Future[torch.Tensor]:
         """Returns the future of a bucket, which the end of its group completes."""
         comm = self.comm
@@ -219,7 +206,7 @@ class DDPHook:
         comm.notify(comm.sequence, done)
         return future
 
-    def _delivered(self, parts: List[Tuple[_Slot, torch.Tensor, int]]) -> None:
+    def _delivered(self, parts: List[Tuple[Slot, torch.Tensor, int]]) -> None:
         if self.correction is None:
             return
         for slot, flat, k in parts:
@@ -269,7 +256,7 @@ class DDPHook:
                 self._restore(slot, own[name])
 
     @staticmethod
-    def _restore(slot: _Slot, part: Dict[str, torch.Tensor]) -> None:
+    def _restore(slot: Slot, part: Dict[str, torch.Tensor]) -> None:
         slot.residual.load_state(part["residual"].numpy().tobytes())
         slot.state = {name: tensor.clone() for name, tensor in part.items() if name != "residual"}
 
