@@ -157,8 +157,6 @@ void check_sparse(const char* name, const sparsecollSparse_t* sparse, int device
   const size_t block_size = block_size_of(*sparse);
   if (block_size > static_cast<size_t>(-1) / 2 / sizeof(double))
     wrong(".blockSize: expected blocks that fit into memory, got ", block_size);
-  if (block_size > 1 && device != kHost)
-    wrong(".blockSize: expected 1 with ", name_of_memory(device), ", got ", block_size);
   const DataType type = check_type(sparse->datatype);
   const IndexType index = check_index_type(sparse->indexType);
   check_reach({name, ".count"}, sparse->count, index);

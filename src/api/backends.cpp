@@ -63,7 +63,7 @@ Device& Backends::device(int number) {
 
 Kernels& Backends::kernels(int device, DataType type, IndexType index, size_t block_size) {
   return device == kHost ? make_host_kernels(type, index, host_, block_size)
-                         : device_->kernels(type, index);
+                         : device_->kernels(type, index, block_size);
 }
 
 const std::shared_ptr<Memory>& Backends::memory(int device) {

@@ -51,30 +51,32 @@ struct Gpu {
   using Stream = OwnStream;
 };
 
-/// A sparse vector with 32-bit indices in memory of the backend.
+/// A sparse vector with 32-bit indices in memory of the backend. With blocks, `count` and
+/// `capacity` are in blocks, and entries are those of their values.
 template <class Backend, class T>
 class BackendSparse {
  public:
-  BackendSparse(std::uint64_t count, std::size_t capacity)
-      : indices_(capacity), values_(capacity), nnz_(1) {
+  BackendSparse(std::uint64_t count, std::size_t capacity, std::size_t block = 1)
+      : indices_(capacity), values_(capacity * block), nnz_(1), block_(block) {
     sparse_.count = count;
+    sparse_.blockSize = block;
     sparse_.capacity = capacity;
     sparse_.indices = indices_.get();
     sparse_.values = values_.get();
     sparse_.indexType = sparsecollIndex32;
     sparse_.datatype = test::kDatatype<T>;
   }
-  BackendSparse(std::uint64_t count, const oracle::Sparse<T>& entries)
-      : BackendSparse(count, entries.size()) {
+  BackendSparse(std::uint64_t count, const oracle::Sparse<T>& entries, std::size_t block = 1)
+      : BackendSparse(count, entries.size() / block, block) {
     std::vector<std::uint32_t> index;
     std::vector<T> value;
-    for (const auto& entry : entries) {
-      index.push_back(static_cast<std::uint32_t>(entry.index));
-      value.push_back(entry.value);
+    for (std::size_t j = 0; j < entries.size(); ++j) {
+      if (j % block == 0) index.push_back(static_cast<std::uint32_t>(entries[j].index / block));
+      value.push_back(entries[j].value);
     }
     indices_.put(index);
     values_.put(value);
-    sparse_.nnz = entries.size();
+    sparse_.nnz = index.size();
   }
   /// On a device, moves the length to device memory. The host then knows only `bound`.
   void count_on_device(std::size_t bound) {
@@ -88,9 +90,10 @@ class BackendSparse {
   oracle::Sparse<T> entries(cudaStream_t stream) const {
     const std::size_t n = sparse_.nnzOnDevice ? nnz_.read(stream)[0] : sparse_.nnz;
     const auto index = indices_.read(n, stream);
-    const auto value = values_.read(n, stream);
+    const auto value = values_.read(n * block_, stream);
     oracle::Sparse<T> all;
-    for (std::size_t j = 0; j < n; ++j) all.push_back({index[j], value[j]});
+    for (std::size_t j = 0; j < n * block_; ++j)
+      all.push_back({std::uint64_t{index[j / block_]} * block_ + j % block_, value[j]});
     return all;
   }
 
@@ -98,6 +101,7 @@ class BackendSparse {
   typename Backend::template Array<std::uint32_t> indices_;
   typename Backend::template Array<T> values_;
   typename Backend::template Array<std::size_t> nnz_;
+  std::size_t block_;
   sparsecollSparse_t sparse_ = SPARSECOLL_SPARSE_INITIALIZER;
 };
 

@@ -14,7 +14,7 @@ ReportMemory::ReportMemory(Device& device)
       totals_(*device.memory(), sizeof(DeviceTotals)) {
   new (alarm_.data()) Alarm{};
   const auto* const zero = new (mirror_.data()) DeviceTotals{};
-  Kernels& kernels = device.kernels(DataType::float32, IndexType::index32);
+  Kernels& kernels = device.kernels(DataType::float32, IndexType::index32, 1);
   kernels.copy(zero, sizeof *zero, totals_.data());
 }
 

@@ -46,7 +46,7 @@ StreamCall::StreamCall(const StreamResources& resources, const CallParameters& p
       stamp_{number, identity.descriptor.hash()} {}
 
 Kernels& StreamCall::kernels() {
-  return resources_.device.kernels(DataType::float32, IndexType::index32);
+  return resources_.device.kernels(DataType::float32, IndexType::index32, 1);
 }
 
 void StreamCall::exchange_each(std::span<Transfer> transfers,

@@ -23,7 +23,8 @@ namespace sparsecoll::cuda {
 /// The kernels of one value and one index type on a device. Every call queues work on the backend's
 /// stream. Results equal those of the host's plain loops bit for bit.
 template <class T, class I>
-class CudaKernels final : public Kernels {
+class CudaKernels : public Kernels {
+ protected:
   using Acc = Accumulation<T>;
   using In = View<Acc, I>;
 
@@ -118,11 +119,12 @@ class CudaKernels final : public Kernels {
                 const Packets& out) override {
     switch (in.precision) {
       case Precision::accumulated:
-        return cuda::pack_all<Acc, T>(backend_, In(in), regions, out);
+        return cuda::pack_all<Acc, T>(backend_, In(in), block_size(), regions, out);
       case Precision::stored:
-        return cuda::pack_all<T, T>(backend_, In(in), regions, out);
+        return cuda::pack_all<T, T>(backend_, In(in), block_size(), regions, out);
       case Precision::bfloat16:
-        if constexpr (!Integer<T>) cuda::pack_all<Bfloat16, T>(backend_, In(in), regions, out);
+        if constexpr (!Integer<T>)
+          cuda::pack_all<Bfloat16, T>(backend_, In(in), block_size(), regions, out);
     }
   }
   void wait_packed(const std::byte* end) override { backend_.staging().wait_for(end); }
@@ -142,7 +144,7 @@ class CudaKernels final : public Kernels {
   }
   void count_entries(std::span<const Message> messages, size_t* out) override {
     if (backend_.messages() == MessageLocation::on_device)
-      return cuda::entries(backend_, messages, data_type(), out);
+      return cuda::entries(backend_, messages, data_type(), block_size(), out);
     std::vector<Message> on_device;
     std::vector<size_t*> of_device;
     for (const Message& each : messages) {
@@ -153,11 +155,11 @@ class CudaKernels final : public Kernels {
       }
       // it may be this rank's own message, which is still being packed
       wait_packed(each.bytes.data() + each.bytes.size());
-      *out++ = wire_entries(each.bytes, data_type(), each.region.length());
+      *out++ = wire_entries(each.bytes, data_type(), each.region.length(), block_size());
     }
     if (on_device.empty()) return;
     std::vector<size_t> entries(on_device.size());
-    cuda::entries(backend_, on_device, data_type(), entries.data());
+    cuda::entries(backend_, on_device, data_type(), block_size(), entries.data());
     for (size_t m = 0; m < on_device.size(); ++m) *of_device[m] = entries[m];
   }
   void unpack_all(std::span<const Message> messages, std::span<const SparseBuffer> out,
@@ -166,7 +168,7 @@ class CudaKernels final : public Kernels {
     std::vector<Message> here(messages.begin(), messages.end());
     if (backend_.messages() == MessageLocation::on_host)
       for (Message& each : here) each.bytes = {upload(each.bytes), each.bytes.size()};
-    cuda::unpack_all<T, I>(backend_, here, out, fault);
+    cuda::unpack_all<T, I>(backend_, here, block_size(), out, fault);
   }
   void put_back(const Feedback& feedback, void* residual) override {
     cuda::put_back<Acc, I>(backend_, feedback, static_cast<Acc*>(residual));
@@ -218,6 +220,9 @@ class CudaKernels final : public Kernels {
     backend_.read(counts, n, out);
   }
 
+ protected:
+  Backend& backend_;
+
  private:
   std::byte* slab(size_t n, size_t messages) override {
     if (!keeps_large_on_device_ || n / std::max<size_t>(messages, 1) < backend_.tuning().hide_from)
@@ -227,7 +232,6 @@ class CudaKernels final : public Kernels {
     return here;
   }
 
-  Backend& backend_;
   bool keeps_large_on_device_ = false;
 };
 

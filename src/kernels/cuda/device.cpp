@@ -83,10 +83,12 @@ class CudaDevice final : public Device {
   bool begun() const override { return call_.has_value(); }
   Stream stream() const override { return call_->backend.stream(); }
 
-  Kernels& kernels(DataType data_type, IndexType index_type) override {
+  Kernels& kernels(DataType data_type, IndexType index_type, size_t block_size) override {
     for (const auto& each : call_->kernels)
-      if (each->data_type() == data_type && each->index_type() == index_type) return *each;
-    call_->kernels.push_back(make_cuda_kernels(data_type, index_type, call_->backend));
+      if (each->data_type() == data_type && each->index_type() == index_type &&
+          each->block_size() == block_size)
+        return *each;
+    call_->kernels.push_back(make_cuda_kernels(data_type, index_type, call_->backend, block_size));
     return *call_->kernels.back();
   }
 

@@ -4,7 +4,7 @@
 
 namespace sparsecoll::cuda {
 
-template std::unique_ptr<Kernels> make_kernels<Float16>(IndexType, Backend&);
+template std::unique_ptr<Kernels> make_kernels<Float16>(IndexType, Backend&, size_t);
 template const void* any_kernel<Float16>();
 
 }  // namespace sparsecoll::cuda

@@ -4,7 +4,7 @@
 
 namespace sparsecoll::cuda {
 
-template std::unique_ptr<Kernels> make_kernels<float>(IndexType, Backend&);
+template std::unique_ptr<Kernels> make_kernels<float>(IndexType, Backend&, size_t);
 template const void* any_kernel<float>();
 
 }  // namespace sparsecoll::cuda

@@ -4,7 +4,7 @@
 
 namespace sparsecoll::cuda {
 
-template std::unique_ptr<Kernels> make_kernels<uint32_t>(IndexType, Backend&);
+template std::unique_ptr<Kernels> make_kernels<uint32_t>(IndexType, Backend&, size_t);
 template const void* any_kernel<uint32_t>();
 
 }  // namespace sparsecoll::cuda

@@ -4,7 +4,7 @@
 
 namespace sparsecoll::cuda {
 
-template std::unique_ptr<Kernels> make_kernels<uint64_t>(IndexType, Backend&);
+template std::unique_ptr<Kernels> make_kernels<uint64_t>(IndexType, Backend&, size_t);
 template const void* any_kernel<uint64_t>();
 
 }  // namespace sparsecoll::cuda

@@ -7,22 +7,22 @@
 namespace sparsecoll {
 
 std::unique_ptr<Kernels> make_cuda_kernels(DataType data_type, IndexType index_type,
-                                           cuda::Backend& backend) {
+                                           cuda::Backend& backend, size_t block_size) {
   switch (data_type) {
     case DataType::int32:
-      return cuda::make_kernels<uint32_t>(index_type, backend);
+      return cuda::make_kernels<uint32_t>(index_type, backend, block_size);
     case DataType::int64:
-      return cuda::make_kernels<uint64_t>(index_type, backend);
+      return cuda::make_kernels<uint64_t>(index_type, backend, block_size);
     case DataType::float16:
-      return cuda::make_kernels<Float16>(index_type, backend);
+      return cuda::make_kernels<Float16>(index_type, backend, block_size);
     case DataType::bfloat16:
-      return cuda::make_kernels<Bfloat16>(index_type, backend);
+      return cuda::make_kernels<Bfloat16>(index_type, backend, block_size);
     case DataType::float32:
-      return cuda::make_kernels<float>(index_type, backend);
+      return cuda::make_kernels<float>(index_type, backend, block_size);
     case DataType::float64:
       break;
   }
-  return cuda::make_kernels<double>(index_type, backend);
+  return cuda::make_kernels<double>(index_type, backend, block_size);
 }
 
 std::vector<const void*> one_kernel_per_file() {

@@ -2,34 +2,24 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Selection among blocks. A block is selected by its key, an integer that rises with the sum of the
-// squares of its values.
+// Selection among blocks by their keys (kernels/block_key.hpp).
 
 #include <algorithm>
 
 #include "core/arena.hpp"
 #include "core/numeric.hpp"
+#include "kernels/block_key.hpp"
 #include "kernels/host/select.hpp"
 #include "kernels/host/view.hpp"
 
 namespace sparsecoll::host {
 
-/// The keys of blocks. They have one key more than those of double, for blocks whose squares all
-/// underflow.
-inline constexpr KeySpace kBlockKeys{kKeyEnd<double> + 1, 52, true};
-
-/// Returns the key of a block: 0 if all its values are zeros, and 1 if all its squares underflow.
-/// The sum is formed in double in the order of the values. A NaN gives the largest key.
+/// Returns the key of a block.
 template <class T>
 uint64_t block_key(const T* block, size_t block_size) {
-  double sum = 0;
-  bool any = false;
-  for (size_t i = 0; i < block_size; ++i) {
-    const auto value = static_cast<double>(block[i]);
-    sum += value * value;
-    any |= value != 0;
-  }
-  return key_of(sum) + any;
+  BlockKey key;
+  for (size_t i = 0; i < block_size; ++i) key.add(block[i]);
+  return key.get();
 }
 
 /// Returns a vector of the keys of a vector's blocks. As integers they are their own keys.

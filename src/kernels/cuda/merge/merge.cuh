@@ -128,19 +128,16 @@ void merge_at_once(Backend& backend, std::span<const SparseSpan> spans, const Sp
   launch(backend, blocks, join_block_sums<Acc, I>, block_sums, Output<Acc, I>(out));
 }
 
-/// Merges more than kMaxInputs inputs.
-template <class Acc, class I>
-void merge_in_rounds(Backend& backend, std::span<const SparseSpan> spans, const SparseBuffer& out) {
+/// Merges more than kMaxInputs inputs. `merge(inputs, out)` merges up to kMaxInputs of them, and
+/// `allocate(capacity)` returns a buffer.
+template <class Allocate, class Merge>
+void merge_in_rounds(Backend& backend, std::span<const SparseSpan> spans, const SparseBuffer& out,
+                     const Allocate& allocate, const Merge& merge) {
   const Arena::Scope scope(backend.arena());
   const size_t max_more = kMaxInputs - 1, rounds = (spans.size() - 1 + max_more - 1) / max_more;
   const size_t each = (spans.size() - 1 + rounds - 1) / rounds;  // new inputs of a round
-  SparseBuffer buffer[2];
-  for (SparseBuffer& one : buffer) {
-    one.capacity = std::min(out.capacity, bound_of(spans));
-    one.index = backend.arena().take<I>(one.capacity);
-    one.value = backend.arena().take<Acc>(one.capacity);
-    one.nnz = backend.arena().take<uint64_t>(1);
-  }
+  const size_t capacity = std::min(out.capacity, bound_of(spans));
+  const SparseBuffer buffer[2] = {allocate(capacity), allocate(capacity)};
   SparseSpan sum = spans[0];
   for (size_t done = 1, round = 0; done < spans.size(); ++round) {
     const size_t more = std::min(each, spans.size() - done);
@@ -148,7 +145,7 @@ void merge_in_rounds(Backend& backend, std::span<const SparseSpan> spans, const 
     std::copy_n(&spans[done], more, &round_inputs[1]);
     done += more;
     const SparseBuffer& to = done == spans.size() ? out : buffer[round % 2];
-    merge_at_once<Acc, I>(backend, std::span(round_inputs).first(more + 1), to);
+    merge(std::span<const SparseSpan>(round_inputs).first(more + 1), to);
     sum = to.span();
   }
 }
@@ -185,7 +182,15 @@ void merge(Backend& backend, std::span<const SparseSpan> inputs, const SparseBuf
   } else if (inputs.size() <= kMaxInputs) {
     merge_at_once<Acc, I>(backend, inputs, sum);
   } else {
-    merge_in_rounds<Acc, I>(backend, inputs, sum);
+    const auto allocate = [&](size_t capacity) {
+      Arena& arena = backend.arena();
+      return SparseBuffer{arena.take<I>(capacity), arena.take<Acc>(capacity),
+                          arena.take<uint64_t>(1), capacity};
+    };
+    merge_in_rounds(backend, inputs, sum, allocate,
+                    [&](std::span<const SparseSpan> some, const SparseBuffer& out) {
+                      merge_at_once<Acc, I>(backend, some, out);
+                    });
   }
 }
 

@@ -28,7 +28,7 @@ struct GatherHeaders {
 
 /// Reads how many entries each message has; see Kernels::entries(). The messages are on the device.
 inline void entries(Backend& backend, std::span<const Message> messages, DataType type,
-                    size_t* out) {
+                    size_t block_size, size_t* out) {
   const Arena::Scope scope(backend.arena());
   const size_t n = messages.size();
   const HeaderWords* const* const all = upload_array<const HeaderWords*>(backend, n, [&](size_t p) {
@@ -43,8 +43,9 @@ inline void entries(Backend& backend, std::span<const Message> messages, DataTyp
   for (size_t p = 0; p < n; ++p) {
     const auto header = std::bit_cast<WireHeader>(headers[p]);
     const Message& message = messages[p];
-    out[p] =
-        wire_sound(header, message.bytes.size(), type, message.region.length()) ? header.nnz : 0;
+    const bool sound =
+        wire_sound(header, message.bytes.size(), type, message.region.length(), block_size);
+    out[p] = sound ? header.nnz : 0;
   }
 }
 

@@ -72,8 +72,9 @@ class MessageReader {
  public:
   static constexpr unsigned kBatch = Loader::kBatch;
 
-  __device__ explicit MessageReader(const IncomingMessage<T, I>& incoming)
-      : to_index_(incoming.out.index),
+  __device__ MessageReader(const IncomingMessage<T, I>& incoming, size_t block_size)
+      : block_size_(block_size),
+        to_index_(incoming.out.index),
         to_value_(incoming.out.value),
         begin_(incoming.message.region.begin) {
     const ConstBytes& bytes = incoming.message.bytes;
@@ -83,7 +84,8 @@ class MessageReader {
         HeaderWords{{loader.template load<uint64_t>(0), loader.template load<uint64_t>(1),
                      loader.template load<uint64_t>(2)}});
     representation_ = static_cast<Representation>(header.representation);
-    if (!wire_sound(header, bytes.size(), data_type_of<T>(), incoming.message.region.length()) ||
+    if (!wire_sound(header, bytes.size(), data_type_of<T>(), incoming.message.region.length(),
+                    block_size) ||
         header.nnz > incoming.out.capacity ||
         (!to_index_ && representation_ != Representation::dense))
       return;
@@ -97,7 +99,8 @@ class MessageReader {
     else if (representation_ == Representation::coded)
       code_ = EliasFanoLayout(nnz_, length_);
     index_.at = bytes.data() + sizeof header;
-    value_.at = index_.at + wire_index_bytes(representation_, {nnz_, length_, size_of(sent)});
+    value_.at =
+        index_.at + wire_index_bytes(representation_, {nnz_, length_, size_of(sent) * block_size});
   }
 
   __device__ bool sound() const { return sound_; }
@@ -180,11 +183,12 @@ class MessageReader {
   template <class V>
   __device__ void write_values_of(const Share& share) const {
     in_batches<kThreads>(
-        share.begin + threadIdx.x, share.end,
+        share.begin * block_size_ + threadIdx.x, share.end * block_size_,
         [&](size_t j) { return value_.template load<Key<V>>(j); },
         [&](size_t j, Key<V> bits) { to_value_[j] = sparsecoll::widen(std::bit_cast<V>(bits)); });
   }
 
+  const size_t block_size_;
   I* const to_index_;  ///< null: the output is dense
   Acc* const to_value_;
   const uint64_t begin_;

@@ -42,7 +42,7 @@ class MessageWriter {
                            std::byte* slab)
       : plan_(plan),
         index_(in.index ? in.index + plan.first : nullptr),
-        value_(in.value + plan.first),
+        value_(in.value + plan.first * (plan.shape.value_size / sizeof(W))),
         word_(reinterpret_cast<uint64_t*>(slab + plan.offset)),
         index_words_(wire_index_bytes(plan.representation, plan.shape) / 8) {}
 
@@ -152,7 +152,8 @@ class MessageWriter {
 
   __device__ void write_values(const WordRange& words) const {
     uint64_t* const to = indices() + index_words_;
-    const uint64_t full = plan_.shape.nnz / kValues;
+    const uint64_t values = plan_.shape.nnz * (plan_.shape.value_size / sizeof(W));
+    const uint64_t full = values / kValues;
     write_words(to, {words.begin, std::min(words.end, full)}, [&](uint64_t w) {
       uint64_t word = 0;
       for (uint64_t v = 0; v < kValues; ++v)
@@ -161,7 +162,7 @@ class MessageWriter {
     });
     // The message may end in the middle of its last word.
     const uint64_t j = full * kValues + threadIdx.x % 32;
-    if (words.begin <= full && full < words.end && j < plan_.shape.nnz)
+    if (words.begin <= full && full < words.end && j < values)
       reinterpret_cast<Key<W>*>(to)[j] = static_cast<Key<W>>(value_bits(j));
   }
 

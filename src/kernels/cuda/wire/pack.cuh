@@ -30,6 +30,7 @@ struct PlanTask {
   unsigned n;
   size_t done;  ///< messages of earlier launches
   View<Accumulation<T>, I> in;
+  size_t block_size;
   MessagePlan* plans;  ///< the plans of all messages of the call, like out.offset and out.size
   Packets out;
 };
@@ -53,7 +54,8 @@ __global__ void __launch_bounds__(kThreads)
   if (t < task.n) {
     own.region = task.regions.row[t];
     own.first = position(task.in, own.region.begin);
-    own.shape = {position(task.in, own.region.end) - own.first, own.region.length(), sizeof(W)};
+    own.shape = {position(task.in, own.region.end) - own.first, own.region.length(),
+                 task.block_size * sizeof(W)};
     own.representation = wire_choose(own.shape);
     size = wire_bytes(own.representation, own.shape);
   }
@@ -79,9 +81,10 @@ struct PlannedMessages {
   Packets out;
 };
 
-/// Writes one chunk of the slab.
+/// Writes one chunk of the slab. blocks_for() gives no more blocks than the bound; with the fewer
+/// registers of more blocks the assembler would spill some.
 template <class W, class T, class I>
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kThreads, kResidentBlocks)
     write_messages(PlannedMessages<W, T, I> all, WordRange chunk) {
   const Packets& out = all.out;
   const auto words_to = [&](size_t p) { return (out.offset[p] + out.size[p] + 7) / 8; };
@@ -125,12 +128,13 @@ void write_for_host(Backend& backend, const PlannedMessages<W, T, I>& all) {
 
 /// Packs all messages of a call. The slab's address is a multiple of 8.
 template <class W, class T, class I>
-void pack_all(Backend& backend, const View<Accumulation<T>, I>& in, std::span<const Region> regions,
-              const Packets& out) {
+void pack_all(Backend& backend, const View<Accumulation<T>, I>& in, size_t block_size,
+              std::span<const Region> regions, const Packets& out) {
   if (regions.empty()) return;
   const Arena::Scope scope(backend.arena());
   PlanTask<W, T, I> task{};
   task.in = in;
+  task.block_size = block_size;
   task.out = out;
   task.plans = backend.arena().take<MessagePlan>(regions.size());
   for (; task.done < regions.size(); task.done += task.n) {

@@ -37,7 +37,8 @@ template <class T, class I>
 struct UnpackBatch {
   ParameterArray<IncomingMessage<T, I>> incoming;
   unsigned messages;
-  unsigned chunks;    ///< chunks of all messages together
+  unsigned chunks;  ///< chunks of all messages together
+  size_t block_size;
   ChunkState* state;  ///< one for each chunk of all messages
   uint64_t* fault;
 
@@ -61,7 +62,7 @@ class ChunkUnpacker {
  public:
   __device__ ChunkUnpacker(const UnpackBatch<T, I>& batch, unsigned chunk, UnpackStorage& storage)
       : message_(batch.of_chunk(chunk)),
-        reader_(message_),
+        reader_(message_, batch.block_size),
         own_(chunk - message_.first_chunk),
         state_(batch.state + message_.first_chunk),
         storage_(storage) {}
@@ -155,7 +156,8 @@ __device__ void publish_messages(const UnpackBatch<T, I>& batch) {
       fault |= batch.state[message.first_chunk + chunk].fault;
     fault = __any_sync(kFullWarp, fault);
     if (threadIdx.x % 32 != 0) continue;
-    *message.out.nnz = fault ? 0 : MessageReader<T, I, UnalignedLoader>(message).nnz();
+    *message.out.nnz =
+        fault ? 0 : MessageReader<T, I, UnalignedLoader>(message, batch.block_size).nnz();
     if (fault) add_to(batch.fault, 1);
   }
 }
@@ -198,7 +200,7 @@ UnpackBatch<T, I> make_batch(const Backend& backend, std::span<const Message> me
 }
 
 template <class T, class I>
-void unpack_all(Backend& backend, std::span<const Message> messages,
+void unpack_all(Backend& backend, std::span<const Message> messages, size_t block_size,
                 std::span<const SparseBuffer> out, uint64_t* fault) {
   for (size_t done = 0; done < messages.size();) {
     const Arena::Scope scope(backend.arena());
@@ -206,6 +208,7 @@ void unpack_all(Backend& backend, std::span<const Message> messages,
         std::min(messages.size() - done, ParameterArray<IncomingMessage<T, I>>::kCapacity);
     UnpackBatch<T, I> batch =
         make_batch<T, I>(backend, messages.subspan(done, n), out.subspan(done, n));
+    batch.block_size = block_size;
     batch.state = backend.arena().take<ChunkState>(batch.chunks);
     batch.fault = fault;
     launch_cooperative(backend, batch.chunks, unpack_messages<T, I>, batch);
