@@ -93,7 +93,9 @@ const Algorithm& try_algorithms(const ProblemSize& size, const Network& network,
   const double most = kFar * seconds(suitable.front());
   const auto far =
       std::ranges::find_if(suitable, [&](size_t each) { return seconds(each) > most; });
-  return *kTable[trials.next({suitable.begin(), far}, size.entries)];
+  // In a top-k the number of entries depends on the algorithm: Hierarchical counts the leaders'.
+  const uint64_t entries = size.k == kAll || size.selects_all ? size.entries : 0;
+  return *kTable[trials.next({suitable.begin(), far}, entries)];
 }
 
 }  // namespace sparsecoll

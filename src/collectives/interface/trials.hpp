@@ -26,7 +26,8 @@ class Trials {
   static constexpr size_t kMost = 8;  ///< algorithms, by their place in algorithms()
 
   /// Returns the candidate to take in the next call. `candidates`: places in algorithms(), the one
-  /// with the least predicted time first. `entries`: as far as known, those of the last call.
+  /// with the least predicted time first. `entries`: those of the last call; 0: unknown, or given
+  /// by k.
   size_t next(std::span<const size_t> candidates, uint64_t entries);
   /// Notes how long the call took on this rank.
   void set_own(uint64_t nanoseconds) { own_ = nanoseconds; }
