@@ -7,8 +7,6 @@
 #include <limits>
 #include <type_traits>
 
-#include "kernels/host/block_merge.hpp"
-#include "kernels/host/block_select.hpp"
 #include "kernels/host/feedback.hpp"
 #include "kernels/host/merge.hpp"
 #include "kernels/host/pack.hpp"
@@ -19,13 +17,12 @@
 
 namespace sparsecoll::host {
 
-template <class T>
-Kernels& make_kernels(IndexType index_type, Arena& arena, Backend* backend, size_t block_size);
-
 /// Kernels of one value type and one index type on the host. Every call is synchronous, except that
-/// messages are written when they are waited for.
+/// messages are written when they are waited for. An index names one value; HostBlockKernels
+/// (block_kernels.hpp) changes what is different where it names a block.
 template <class T, class I>
-class HostKernels final : public Kernels {
+class HostKernels : public Kernels {
+ protected:
   using Acc = Accumulation<T>;
   using In = View<Acc, I>;
 
@@ -40,9 +37,6 @@ class HostKernels final : public Kernels {
     return sizeof(I) == 4 ? IndexType::index32 : IndexType::index64;
   }
   size_t block_size() const override { return block_size_; }
-  Kernels& of_values() override {
-    return block_size_ == 1 ? *this : make_kernels<T>(index_type(), arena_, backend_, 1);
-  }
   std::byte* bytes(size_t n) override { return arena_.take<std::byte>(n); }
   uint64_t* counts(size_t n) override { return arena_.take_span<uint64_t>(n).data(); }
 
@@ -55,10 +49,7 @@ class HostKernels final : public Kernels {
     if (bytes > 0) std::memcpy(to, from, bytes);
   }
 
-  KeySpace keys() const override {
-    if (block_size_ > 1) return kBlockKeys;
-    return {kKeyEnd<Acc>, std::numeric_limits<Acc>::digits - 1};
-  }
+  KeySpace keys() const override { return {kKeyEnd<Acc>, std::numeric_limits<Acc>::digits - 1}; }
 
   void widen(const SparseSpan& in, void* to) override {
     const View<T, I> view(in);
@@ -67,9 +58,6 @@ class HostKernels final : public Kernels {
   }
   void accumulate_select(const Gradient& gradient, size_t k,
                          const SparseBuffer& selected) override {
-    if constexpr (!Integer<T>)
-      if (block_size_ > 1)
-        return host::accumulate_select_blocks<T, I>(gradient, block_size_, k, selected, arena_);
     if constexpr (!Integer<T>)
       if (samples(gradient.count, k)) {
         host::accumulate_select<T, I>(*backend_, gradient, k, selected);
@@ -120,28 +108,14 @@ class HostKernels final : public Kernels {
   void top_k(const SparseSpan& in, size_t k, const SparseBuffer& kept,
              const SparseBuffer& dropped) override {
     const In view(in);
-    if (block_size_ > 1) {
-      const Arena::Scope scope(arena_);
-      const auto keys = block_keys(view, block_size_, arena_);
-      return partition_blocks(view, keys, block_size_, find_block_threshold(keys, k), kept,
-                              dropped);
-    }
     const std::span<const Acc> values(view.value, view.nnz);
     host::partition(view, host::find_threshold(values, k, arena_, loops()), kept, dropped, loops());
   }
   void merge(std::span<const SparseSpan> inputs, const SparseBuffer& sum) override {
-    if (block_size_ == 1)
-      host::merge<Acc, I>(inputs, sum, arena_);
-    else
-      host::merge_blocks<Acc, I>(
-          inputs, block_size_, [](const Acc*) { return true; }, sum, arena_);
+    host::merge<Acc, I>(inputs, sum, arena_);
   }
   void merge_above(std::span<const SparseSpan> inputs, uint64_t key,
                    const SparseBuffer& out) override {
-    if (block_size_ > 1) {
-      const auto passes = [&](const Acc* sum) { return block_key(sum, block_size_) >= key; };
-      return host::merge_blocks<Acc, I>(inputs, block_size_, passes, out, arena_);
-    }
     const auto extract = backend_ ? extract_of<Acc>(backend_->filters()) : nullptr;
     host::merge_sparse<Acc, I>(inputs, host::SumsAtLeast<Acc>{key, extract}, out, arena_);
   }
@@ -150,25 +124,11 @@ class HostKernels final : public Kernels {
   }
   void select_above(const SparseSpan& in, const Threshold& threshold,
                     const SparseBuffer& out) override {
-    const Arena::Scope scope(arena_);
-    const In view(in);
-    if (block_size_ == 1) return host::partition(view, threshold, out, SparseBuffer{}, loops());
-    partition_blocks(view, block_keys(view, block_size_, arena_), block_size_, threshold, out,
-                     SparseBuffer{});
+    host::partition(In(in), threshold, out, SparseBuffer{}, loops());
   }
-  void least_key(const SparseSpan& in, uint64_t* key) override {
-    const Arena::Scope scope(arena_);
-    const In view(in);
-    *key = block_size_ == 1 ? host::least_key(view)
-                            : host::least_key(block_keys(view, block_size_, arena_));
-  }
+  void least_key(const SparseSpan& in, uint64_t* key) override { *key = host::least_key(In(in)); }
   void key_histogram(const SparseSpan& in, const KeyBins& bins, uint64_t* bin) override {
-    const Arena::Scope scope(arena_);
-    const In view(in);
-    if (block_size_ == 1)
-      host::key_histogram(view, bins, bin);
-    else
-      host::key_histogram(block_keys(view, block_size_, arena_), bins, bin);
+    host::key_histogram(In(in), bins, bin);
   }
   void index_histogram(const SparseSpan& in, uint64_t width, uint64_t* bin) override {
     const In view(in);
@@ -229,10 +189,8 @@ class HostKernels final : public Kernels {
     }
   }
   void put_back(const Feedback& feedback, void* residual) override {
-    if (block_size_ == 1)
-      host::put_back<Acc, I>(feedback, kOneValue, static_cast<Acc*>(residual));
-    else
-      host::put_back<Acc, I>(feedback, block_size_, static_cast<Acc*>(residual));
+    constexpr std::integral_constant<size_t, 1> one{};
+    host::put_back<Acc, I>(feedback, one, static_cast<Acc*>(residual));
   }
   void keep_cancelled(const void* acc, const SparseSpan& sum, void* residual) override {
     const In view(sum);
@@ -251,11 +209,7 @@ class HostKernels final : public Kernels {
     const FilterFunctions* const past_caches = past_caches_for(region.length() * sizeof(T));
     for_chunks(region.length(), [&](size_t begin, size_t end) {
       const Region part{region.begin + begin, region.begin + end};
-      T* const to = static_cast<T*>(dense) + begin * block_size_;
-      if (block_size_ == 1)
-        host::scatter<T, I>(In(in), divisor, part, past_caches, to);
-      else
-        host::scatter_blocks<T, I>(In(in), block_size_, divisor, part, to);
+      host::scatter<T, I>(In(in), divisor, part, past_caches, static_cast<T*>(dense) + begin);
     });
   }
   void copy_canonical(const void* from, size_t count, void* to) override {
@@ -292,9 +246,19 @@ class HostKernels final : public Kernels {
     std::copy_n(counts, n, out);
   }
 
- private:
-  static constexpr std::integral_constant<size_t, 1> kOneValue{};
+ protected:
+  void for_chunks(size_t count, FunctionRef<void(size_t, size_t)> body) {
+    if (backend_)
+      backend_->for_chunks(count, body);
+    else
+      body(0, count);
+  }
 
+  Arena& arena_;
+  Backend* backend_;
+  const size_t block_size_;
+
+ private:
   std::byte* slab(size_t n, size_t) override { return bytes(n); }
 
   const SparseLoops* loops() const { return backend_ ? backend_->loops() : nullptr; }
@@ -302,12 +266,6 @@ class HostKernels final : public Kernels {
   bool samples(size_t count, size_t k) const {
     return backend_ && count >= backend_->tuning().min_count &&
            k <= count / backend_->tuning().min_ratio;
-  }
-  void for_chunks(size_t count, FunctionRef<void(size_t, size_t)> body) {
-    if (backend_)
-      backend_->for_chunks(count, body);
-    else
-      body(0, count);
   }
   /// Returns the functions to write a dense vector past the caches; null if it fits into them.
   const FilterFunctions* past_caches_for(size_t bytes) const {
@@ -325,33 +283,8 @@ class HostKernels final : public Kernels {
     pending_ = {};
   }
 
-  Arena& arena_;
-  Backend* backend_;
-  const size_t block_size_;
   std::span<const PendingMessage<T, I>>
       pending_;  ///< messages of pack_all() that are not written yet
 };
-
-/// Creates the kernels of one value type. Each type has a source file that instantiates this
-/// template.
-template <class T>
-Kernels& make_kernels(IndexType index_type, Arena& arena, Backend* backend, size_t block_size) {
-  switch (index_type) {
-    case IndexType::index32:
-      return *new (arena.take<HostKernels<T, uint32_t>>(1))
-          HostKernels<T, uint32_t>(arena, backend, block_size);
-    case IndexType::index64:
-      break;
-  }
-  return *new (arena.take<HostKernels<T, uint64_t>>(1))
-      HostKernels<T, uint64_t>(arena, backend, block_size);
-}
-
-extern template Kernels& make_kernels<float>(IndexType, Arena&, Backend*, size_t);
-extern template Kernels& make_kernels<double>(IndexType, Arena&, Backend*, size_t);
-extern template Kernels& make_kernels<Float16>(IndexType, Arena&, Backend*, size_t);
-extern template Kernels& make_kernels<Bfloat16>(IndexType, Arena&, Backend*, size_t);
-extern template Kernels& make_kernels<uint32_t>(IndexType, Arena&, Backend*, size_t);
-extern template Kernels& make_kernels<uint64_t>(IndexType, Arena&, Backend*, size_t);
 
 }  // namespace sparsecoll::host

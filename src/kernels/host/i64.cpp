@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
-#include "kernels/host/host_kernels.hpp"
+#include "kernels/host/make_kernels.hpp"
 
 namespace sparsecoll::host {
 
