@@ -15,7 +15,7 @@
 namespace sparsecoll::cuda {
 
 template <class Acc>
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kThreads, kResidentBlocks)
     find_block_keys(const Acc* values, Length length, size_t block_size, uint64_t* keys) {
   constexpr unsigned kColumns = 16;  // values of a block that a warp reads at once
   __shared__ Acc of_warp[kWarps][32][kColumns + 1];
@@ -43,7 +43,7 @@ __global__ void __launch_bounds__(kThreads)
 template <class Acc>
 SparseSpan block_keys(Backend& backend, const void* values, const Count& nnz, size_t block_size) {
   uint64_t* const keys = backend.arena().take<uint64_t>(nnz.bound);
-  launch(backend, thread_blocks_of_entries(backend, nnz.bound / 32), find_block_keys<Acc>,
+  launch(backend, blocks_for(backend, nnz.bound, kThreads), find_block_keys<Acc>,
          static_cast<const Acc*>(values), Length{nnz.at, nnz.bound}, block_size, keys);
   return {nullptr, keys, nnz};
 }
