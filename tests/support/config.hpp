@@ -87,8 +87,9 @@ constexpr bool has_coordinate_form(const Mode& mode) {
 sparsecollConfig_t default_config();
 sparsecollConfig_t config_of(const Mode& mode);
 
-/// Returns whether SPARSECOLL_TEST_SMALL asks for smaller n and fewer cases, for builds with
-/// sanitizers.
+/// Returns whether this program takes smaller n and fewer cases: if SPARSECOLL_TEST_SMALL asks for
+/// it, for builds with sanitizers, or if SPARSECOLL_TEST_FULL_PART is i/N and the program is not in
+/// the i-th of N parts of all programs.
 bool small_run();
 
 /// Returns whether SPARSECOLL_TEST_BLOCKING=0 asks that all communicators queue their calls. Tests

@@ -16,10 +16,12 @@
 
 #include "support/catch.hpp"
 #include "support/compare.hpp"
+#include "support/config.hpp"
 #include "support/data.hpp"
 #include "support/hang_guard.hpp"
 #include "support/ranks.hpp"
 #include "support/sparse_data.hpp"
+#include "support/variable.hpp"
 
 namespace sparsecoll::test {
 namespace {
@@ -129,6 +131,22 @@ TEST_CASE("sparse data have rising indices within their count") {
       }
     }
   }
+}
+
+TEST_CASE("a program takes all cases in exactly one part of three") {
+  const Variable small("SPARSECOLL_TEST_SMALL", "0");
+  int full = 0;
+  for (const char* const part : {"0/3", "1/3", "2/3"}) {
+    const Variable chosen("SPARSECOLL_TEST_FULL_PART", part);
+    full += small_run() ? 0 : 1;
+  }
+  CHECK(full == 1);
+  for (const char* const every : {"0/1", "", "1"}) {
+    const Variable chosen("SPARSECOLL_TEST_FULL_PART", every);
+    CHECK(!small_run());
+  }
+  const Variable asked("SPARSECOLL_TEST_SMALL", "1"), chosen("SPARSECOLL_TEST_FULL_PART", "0/1");
+  CHECK(small_run());
 }
 
 }  // namespace
