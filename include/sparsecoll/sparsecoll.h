@@ -146,7 +146,7 @@ typedef enum {
 
 /** The algorithm of sparseAllreduce() and sparseAllreducev(); see docs/algorithms.md. */
 typedef enum {
-  sparsecollAlgoAuto = 0,      /**< the exact algorithm that a cost model finds cheapest */
+  sparsecollAlgoAuto = 0,      /**< the fastest exact algorithm, by a cost model and by trials */
   sparsecollAlgoAllgather = 1, /**< classic Top-k: Bruck allgather of the selections, then top-k */
   sparsecollAlgoOktopk = 2,    /**< Ok-Topk (Li & Hoefler, PPoPP 2022) with exact selection */
   /** top-k of every shard, all-to-all, allgather (Peng et al., ICPP 2024; Z. Li, HKUST 2024). Its
