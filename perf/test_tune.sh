@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Tests perf/tune on rows of a simulated network. Computing takes no time there, so that the cost
-# model is nearly exact, and Auto chooses the fastest algorithm. Its trials take up to nine calls, with
+# model is nearly exact, and Auto chooses the fastest algorithm. Its trials take up to twelve calls, with
 # three algorithms.
 set -euo pipefail
 program=$1
@@ -14,7 +14,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 # check RANKS-PER-NODE ALGORITHMS: measures two shapes and checks the rows of perf/tune.
 check() {
   "$program" --transport simulated --ranks 8 --ranks-per-node "$1" --compute 0 --form sparse -b 4M -e 4M \
-    -k 8,10000 -n 1 -w 10 --algo "$2" -J "$folder/rows.$1.json" > "$folder/table.txt"
+    -k 8,10000 -n 1 -w 13 --algo "$2" -J "$folder/rows.$1.json" > "$folder/table.txt"
   "$here/tune" "$folder/rows.$1.json" | tee "$folder/tune.txt"
   awk -v algorithms="$(tr , '\n' <<< "$2" | wc -l)" '
     NR > 1 && $5 > 0 { rows++; if ($7 < 0.6 || $7 > 1.6) bad = 1 }

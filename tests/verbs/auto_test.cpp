@@ -57,7 +57,7 @@ TEST_CASE("the network is measured once, and each choice told once for each shap
 TEST_CASE("Auto tries the algorithms of a shape and takes the one that took the least time") {
   const Lines lines;
   const Ranks ranks(3, default_config());
-  for (int round = 0; round < 8; ++round) CHECK(call(ranks, 40000, 400) == "");
+  for (int round = 0; round < 10; ++round) CHECK(call(ranks, 40000, 400) == "");
   // Each change of the choice is told. The second algorithm is told before it has a time.
   CHECK(lines.with(" for count 40000, k 400: ") >= 6);
   CHECK(lines.with(" took ") >= 3);

@@ -8,7 +8,7 @@ namespace sparsecoll {
 
 namespace {
 
-constexpr uint64_t kTimings = 2;
+constexpr uint64_t kUntimed = 2, kTimings = 2;
 constexpr uint64_t kSampled = 64, kMostCalls = 1024;
 
 bool is_over_twice(uint64_t one, uint64_t other) { return one / 2 > other; }
@@ -19,7 +19,11 @@ bool differ(uint64_t one, uint64_t other) { return one / 4 > other / 3 || other 
 
 size_t Trials::next(std::span<const size_t> candidates, uint64_t entries) {
   if (entries_ == 0) entries_ = entries;
-  if (calls_ >= kMostCalls || differ(entries, entries_)) restart();
+  if (calls_ >= limit_) {
+    restart();
+    limit_ = kMostCalls;
+  }
+  if (differ(entries, entries_)) restart();
   if (entries_ == 0) entries_ = entries;
   ++calls_;
   size_t best = candidates.front();
@@ -32,7 +36,8 @@ size_t Trials::next(std::span<const size_t> candidates, uint64_t entries) {
       trial = &each;
   }
   last_ = trial ? *trial : best;
-  due_ = trial ? tried_[last_].calls++ > 0 : candidates.size() > 1 && calls_ % kSampled == 0;
+  due_ =
+      trial ? tried_[last_].calls++ >= kUntimed : candidates.size() > 1 && calls_ % kSampled == 0;
   return last_;
 }
 
@@ -52,9 +57,9 @@ void Trials::agree(uint64_t nanoseconds) {
   if (sampled && is_over_twice(time, before) && others != 0 && time > others) restart();
 }
 
-std::array<uint64_t, 3 * Trials::kMost + 4> Trials::words() const {
-  std::array<uint64_t, 3 * kMost + 4> words{calls_, entries_, last_, due_ ? 1u : 0u};
-  size_t at = 4;
+std::array<uint64_t, 3 * Trials::kMost + 5> Trials::words() const {
+  std::array<uint64_t, 3 * kMost + 5> words{calls_, entries_, last_, due_ ? 1u : 0u, limit_};
+  size_t at = 5;
   for (const Tried& each : tried_)
     for (const uint64_t word : {each.calls, each.timings, each.least}) words[at++] = word;
   return words;
@@ -70,11 +75,15 @@ uint64_t Trials::least_of_others(size_t algorithm) const {
 
 bool Trials::needs_trial(size_t algorithm) const {
   const Tried& tried = tried_[algorithm];
-  if (tried.calls > kTimings) return false;
+  if (tried.calls >= kUntimed + kTimings) return false;
   const uint64_t others = least_of_others(algorithm);
   return tried.least == 0 || others == 0 || !is_over_twice(tried.least, others);
 }
 
-void Trials::restart() { *this = Trials(); }
+void Trials::restart() {
+  const uint64_t limit = limit_;
+  *this = Trials();
+  limit_ = limit;
+}
 
 }  // namespace sparsecoll

@@ -12,12 +12,13 @@ namespace sparsecoll {
 
 /// The times of the algorithms that Auto has tried for one shape, and whose turn it is next.
 ///
-///   1. Each candidate is called once without a timing, because it may first have to learn its
-///      thresholds and regions, and then twice with one. The timings alternate.
+///   1. Each candidate is called twice without a timing, because it first learns its thresholds and
+///      regions and takes memory, and then twice with one. The timings alternate.
 ///   2. A candidate whose first timing is over twice the least of the others is not tried again.
 ///   3. Then the one with the least time is taken. Every 64th call is timed. If it takes over twice
 ///      the least time of its algorithm, and longer than another algorithm took, the trials start
-///      again. They also do so after 1,024 calls, and if the number of entries changes by a third.
+///      again. They also do so once after 64 calls, then after each 1,024, and if the number of
+///      entries changes by a third.
 ///
 /// The time of a call is the mean over the ranks. It includes waiting for late ranks, which does
 /// not depend on the algorithm. The members are the same on all ranks, except for `own_`.
@@ -39,11 +40,11 @@ class Trials {
   /// Returns the least time of an algorithm in nanoseconds; 0: it was not timed.
   uint64_t least(size_t algorithm) const { return tried_[algorithm].least; }
   /// Returns the parts that are equal on all ranks.
-  std::array<uint64_t, 3 * kMost + 4> words() const;
+  std::array<uint64_t, 3 * kMost + 5> words() const;
 
  private:
   struct Tried {
-    uint64_t calls = 0;    ///< calls in the trials; the first has no timing
+    uint64_t calls = 0;    ///< calls in the trials; the first two have no timing
     uint64_t timings = 0;  ///< of those
     uint64_t least = 0;    ///< ns; 0: none
   };
@@ -54,6 +55,7 @@ class Trials {
   void restart();
 
   std::array<Tried, kMost> tried_{};
+  uint64_t limit_ = 64;   ///< calls after which the trials start again
   uint64_t calls_ = 0;    ///< since the trials have started
   uint64_t entries_ = 0;  ///< entries of a call when the trials started; 0 = unknown
   uint64_t last_ = 0;     ///< the algorithm of the last call
