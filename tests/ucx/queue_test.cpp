@@ -30,7 +30,7 @@ constexpr int kBlocked = 0;
 constexpr int kSender = 1;
 constexpr int kVictim = 2;
 constexpr auto kPatient = std::chrono::seconds(20);
-constexpr auto kSoon = std::chrono::seconds(2);
+constexpr auto kSoon = std::chrono::seconds(10);  // even if the rank gets no CPU for a while
 
 /// Memory that the processes share.
 struct Shared {
