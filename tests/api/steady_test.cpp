@@ -1,11 +1,12 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// In the steady state, after the third call of a shape by each algorithm, calls use no allocator of
-// the library, and the heap of the process holds as many blocks and bytes as before. Every call has
-// other data.
+// In the steady state, after the third call of a shape, calls use no allocator of the library, and
+// the heap of the process holds as many blocks and bytes as before. Every call has other data.
 
+#include <array>
 #include <barrier>
+#include <utility>
 
 #include "api/communicators.hpp"
 #include "api/heap_count.hpp"
@@ -65,11 +66,23 @@ class Worker {
     const sparsecollResult_t result = test::call_dense_verb<float>(
         mode_.verb,
         {dense_.data(), result_.data(), kLength, kKept, sparsecollAvg, residual_.handle()}, comm_);
+    early_ = false;
+    note_algorithm(0);
     if (!test::has_coordinate_form(mode_) || result != sparsecollSuccess) return result;
     return call_coordinate_form();
   }
 
+  /// Returns whether the last call was one of the first three after a form has changed its
+  /// algorithm. The answer is the same on all ranks.
+  bool was_early() const { return early_; }
+
  private:
+  /// The last calls of a form, all by the same algorithm.
+  struct Streak {
+    int algorithm = 0;
+    int calls = 0;
+  };
+
   sparsecollResult_t select() {
     return sparsecollTopk(dense_.data(), kLength, kKept, sparsecollFloat32, residual_.handle(),
                           selected_.get(), comm_, nullptr);
@@ -104,6 +117,7 @@ class Worker {
         mode_.verb, {selected_.get(), reduced_.get(), kKept, sparsecollSum, residual_.handle()},
         comm_);
     if (result != sparsecollSuccess) return result;
+    note_algorithm(1);
     result = sparsecollScatter(reduced_.get(), result_.data(), comm_, nullptr);
     return result == sparsecollSuccess ? call_exchanges() : result;
   }
@@ -117,6 +131,15 @@ class Worker {
                                sparsecollSum, nullptr, residual_.handle(), comm_, nullptr);
   }
 
+  /// Counts the call that has just ended.
+  void note_algorithm(size_t form) {
+    sparsecollStats_t stats = SPARSECOLL_STATS_INITIALIZER;
+    sparsecollCommGetStats(comm_, sparsecollStatsLast, &stats);
+    Streak& streak = streaks_[form];
+    if (std::exchange(streak.algorithm, stats.algorithm) != stats.algorithm) streak.calls = 0;
+    early_ |= ++streak.calls <= 3;
+  }
+
   const test::Mode& mode_;
   const Grouping grouping_;
   sparsecollComm_t comm_;
@@ -124,6 +147,8 @@ class Worker {
   std::vector<float> dense_, result_, second_;
   test::Residual<float> residual_;
   test::SparseBuffer<float> selected_, reduced_;
+  std::array<Streak, 2> streaks_{};  ///< of the dense and of the coordinate form
+  bool early_ = false;
 };
 
 size_t allocations(Communicators& ranks) {
@@ -138,15 +163,7 @@ struct Growth {
   HeapCount heap_before, heap_after;
 };
 
-/// Returns the calls after which nothing grows. Auto may try an algorithm for the first time when
-/// the number of entries has changed; after 1,024 calls it has begun its trials once more.
-int first_calls(const test::Mode& mode) {
-  const bool tries = mode.verb == test::Verb::kSparse && mode.algorithm == sparsecollAlgoAuto &&
-                     mode.selection == sparsecollSelectExact;
-  return tries ? 1100 : 3;
-}
-
-/// Makes the first calls, then `calls` more, and measures how memory grows during the latter.
+/// Makes three calls, then `calls` more, and measures how memory grows during the latter.
 std::string run(const test::Mode& mode, Grouping grouping, int P, int calls, Growth* growth) {
   Communicators ranks(P, test::config_of(mode));
   std::barrier all(P);
@@ -155,8 +172,8 @@ std::string run(const test::Mode& mode, Grouping grouping, int P, int calls, Gro
     const sparsecollComm_t comm = ranks.handle(rank);
     Worker worker(mode, grouping, comm, test::base_seed() + static_cast<uint64_t>(rank));
     std::string wrong;
-    for (int call = 0; call < first_calls(mode) + calls; ++call) {
-      if (call == first_calls(mode)) {
+    for (int call = 0; call < 3 + calls; ++call) {
+      if (call == 3) {
         all.arrive_and_wait();
         if (rank == 0) {
           before = allocations(ranks);
@@ -201,9 +218,55 @@ TEST_CASE("after the third call of a shape nothing is allocated and the heap doe
   for (const int P : {1, 2, 4, 5})
     for (const test::Mode& mode :
          {test::kAllgather, test::kOktopk, test::kReuse, test::kTopkA2A, test::kHierarchical,
-          test::kDense, test::kGtopk, test::kAuto, test::kSharded, test::kBf16Modes[1],
+          test::kDense, test::kGtopk, test::kSharded, test::kBf16Modes[1],
           test::over_bf16(test::kGtopk, "gtopkAllreduce, bf16")})
       check_steady(mode, Grouping::none, P);
+}
+
+/// The calls in which Auto has tried its algorithms twice.
+constexpr int kTwoTrials = 100;
+
+/// Makes calls by Auto. Adds up how memory grows after the first trials, and in them between
+/// changes of the algorithm.
+std::string run_auto(int P, int calls, Growth* growth) {
+  Communicators ranks(P, test::config_of(test::kAuto));
+  std::barrier all(P);
+  size_t before = 0;
+  return ranks.run(text("Auto P=", P), [&](int rank) -> std::string {
+    Worker worker(test::kAuto, Grouping::none, ranks.handle(rank),
+                  test::base_seed() + static_cast<uint64_t>(rank));
+    for (int call = 0; call < calls; ++call) {
+      const sparsecollResult_t result = worker.call();
+      if (result != sparsecollSuccess) return test::explain(result, ranks.handle(rank));
+      all.arrive_and_wait();
+      if (rank == 0) {
+        const size_t now = allocations(ranks);
+        const HeapCount heap = heap_count();
+        if (!worker.was_early() || call >= kTwoTrials) {
+          growth->allocations += now - before;
+          growth->heap_after.blocks += heap.blocks - growth->heap_before.blocks;
+          growth->heap_after.bytes += heap.bytes - growth->heap_before.bytes;
+        }
+        before = now;
+        growth->heap_before = heap;
+      }
+      all.arrive_and_wait();
+    }
+    return "";
+  });
+}
+
+// When Auto tries an algorithm again, residuals have grown, and messages may be longer than in its
+// first three calls.
+TEST_CASE("Auto allocates in two rounds of trials, and nothing between and after them") {
+  for (const int P : {1, 2, 4, 5}) {
+    CAPTURE(P);
+    Growth growth;
+    CHECK(run_auto(P, test::small_run() ? 200 : 4000, &growth) == "");
+    CHECK(growth.allocations == 0);
+    CHECK(growth.heap_after.blocks == 0);
+    CHECK(growth.heap_after.bytes == 0);
+  }
 }
 
 // Reused thresholds are not tested in groups, because a message may then be longer than all before.

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// What a worker does when a peer fails or dies.
+// A worker notices that a peer has failed or died, closes the connections to it, and finds out
+// whether the peer has blocked the queue of this rank.
 
 #include <utility>
 
@@ -77,10 +78,10 @@ void Worker::receive_all() {
 }
 
 void Worker::probe_queue(int dead) {
-  const Connection& own = peers_[static_cast<size_t>(dead)].shortest;
-  if (!own.endpoint || own.engine->kind() != Engine::Kind::memory) return;
+  const Connection& broken = peers_[static_cast<size_t>(dead)].shortest;
+  if (!broken.endpoint || broken.engine->kind() != Engine::Kind::memory) return;
   if (!to_itself_)
-    to_itself_ = own.engine->connect(own.engine->address().data(), on_failure, nullptr);
+    to_itself_ = broken.engine->connect(broken.engine->address().data(), on_failure, nullptr);
   if (!to_itself_) return;
   probes_.push_back({dead, Clock::now()});
   const ucp_request_param_t how{};
