@@ -57,8 +57,8 @@ class Reduction {
   /// Returns Auto's choice. Where calls can be timed it tries the algorithms: first the ranks agree
   /// on the time of the last call.
   const Algorithm& automatic(const ProblemSize& size, const Network& network);
-  /// Returns whether the algorithms give the same bits, so that times may decide between them, and
-  /// calls can be timed.
+  /// Returns whether calls can be timed, and times may decide between the algorithms: not if values
+  /// are rounded, because then the algorithms give different results.
   bool learns() const;
   /// Logs a new choice of Auto for a shape, with the predicted and the measured times.
   void log_choice(const Algorithm& chosen, const ProblemSize& size, const Network& network) const;

@@ -18,8 +18,8 @@
 
 namespace sparsecoll::cuda {
 
-/// Sets the values of all entries of all inputs, which follow each other, to the bit of their
-/// input.
+/// The values of all entries are in one array, one input behind the other. Sets each to the bit of
+/// its input.
 struct SetSourceBits {
   size_t begin[kMaxInputs];  ///< the first entry of each input
   unsigned count;

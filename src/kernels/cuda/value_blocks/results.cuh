@@ -10,7 +10,7 @@
 
 namespace sparsecoll::cuda {
 
-/// Adds to the residual the blocks whose index was delivered, or those whose index was not.
+/// Adds blocks to the residual: those whose index was delivered if `which.wanted`, else the others.
 template <class Acc, class I>
 __global__ void __launch_bounds__(kThreads)
     add_back_blocks(PutBack<Acc, I> which, size_t block_size) {

@@ -6,8 +6,9 @@
 // selected from as integers, which are their own keys. One more launch copies the selected blocks.
 // The values are read once for the keys; those of selected blocks once more.
 //
-// The sum of a block's squares has one order, so that one thread forms it. A warp reads 32 blocks
-// at a time through shared memory, a few values of each, so that its accesses are coalesced.
+// One thread forms the sum of a block's squares, because they are added in one order. A warp reads
+// 32 blocks at a time through shared memory, a few values of each, so that its accesses are
+// coalesced.
 
 #include "kernels/block_key.hpp"
 #include "kernels/cuda/value_blocks/copy.cuh"

@@ -81,8 +81,8 @@ struct PlannedMessages {
   Packets out;
 };
 
-/// Writes one chunk of the slab. blocks_for() gives no more blocks than the bound; with the fewer
-/// registers of more blocks the assembler would spill some.
+/// Writes one chunk of the slab. No more than kResidentBlocks thread blocks share a multiprocessor
+/// (blocks_for()). If the assembler had to leave registers for more, it would spill some.
 template <class W, class T, class I>
 __global__ void __launch_bounds__(kThreads, kResidentBlocks)
     write_messages(PlannedMessages<W, T, I> all, WordRange chunk) {
