@@ -7,6 +7,7 @@ it does not have with the nearest one. PROGRAM: those of perf/ and tools/ that w
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import unittest
@@ -88,6 +89,42 @@ class CommandLines(unittest.TestCase):
         for path in [*ROOT.glob("perf/*"), *ROOT.glob("perf/*/*")]:
             if path.is_file() and path.suffix in ("", ".py") and path.name not in ("options.py", "torch_topk.py"):
                 self.assertNotIn("import argparse", path.read_text(), path)
+
+
+class Launch(unittest.TestCase):
+    """perf/launch gives each process its share of the cores, where there are enough."""
+    SHOW = (sys.executable, "-c", "import os\n"  # one write, so that lines of two processes do not mix
+            "os.write(1, f\"{' '.join(map(str, [os.environ['RANK'], *sorted(os.sched_getaffinity(0))]))}\\n\".encode())")
+
+    def cores(self, *options):
+        """Returns for each rank the cores that it may use."""
+        done = call(ROOT / "perf/launch", *options, *self.SHOW)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        ranks = sorted([int(word) for word in line.split()] for line in done.stdout.splitlines())
+        self.assertEqual([rank[0] for rank in ranks], list(range(len(ranks))))
+        return [rank[1:] for rank in ranks]
+
+    def setUp(self):
+        self.all = sorted(os.sched_getaffinity(0))
+
+    @unittest.skipUnless(shutil.which("taskset"), "needs taskset")
+    def test_shares(self):
+        for ranks in {1, 2, len(self.all)}:
+            share = len(self.all) // ranks
+            if share > 0:
+                self.assertEqual(self.cores("-n", str(ranks)),
+                                 [self.all[rank * share:(rank + 1) * share] for rank in range(ranks)])
+
+    def test_not_bound(self):
+        self.assertEqual(self.cores("-n", "2", "--bind-to", "none"), [self.all] * 2)
+        more = len(self.all) + 1
+        self.assertEqual(self.cores("-n", str(more)), [self.all] * more)
+
+    def test_wrong_options(self):
+        for options in (("--bind-to",), ("--bind-to", "none"), ("--bind-to", "socket", "true")):
+            done = call(ROOT / "perf/launch", "-n", "2", *options)
+            self.assertEqual((done.returncode, done.stdout), (2, ""))
+            self.assertIn("usage", done.stderr)
 
 
 if __name__ == "__main__":
