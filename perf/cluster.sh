@@ -6,7 +6,8 @@
 # program there, which measures the library and MPI's collectives in the same run. Needs root.
 usage="usage: perf/cluster.sh [--quick] [--only JOB,...] [--list] [--out DIR] [--programs DIR]
   --quick         takes three minutes: vectors of 1/16 of the size, few calls, not the slowest jobs
-  --only JOB,...  runs only these jobs; a pattern such as 'train_*' stands for all that match
+  --only JOB,...  runs only these jobs; a pattern such as 'train_*' stands for all that match. The
+                  jobs auto_*, whose rows perf/tune reads, run only if they are named
   --list          lists the jobs
   --out DIR       folder of tables (.txt), rows (.json), pictures and summary.md (build/perf/cluster);
                   results of other jobs in it are kept and are part of the summary, but quick and
@@ -25,7 +26,7 @@ out=$root/build/perf/cluster
 programs=''
 quick=0
 only=''
-list=0
+list=""
 
 bad_usage() {
   echo "$1" >&2
@@ -146,7 +147,20 @@ else
   job "train_100mbit_reduce 8 1 100mbit $sparse $gradient -n 3 -w 1"
 fi
 
-if [ $list = 1 ]; then
+# Auto beside all algorithms of the exact result. Its trials of three algorithms take up to twelve calls.
+if [ -n "$only$list" ]; then
+  exact="$sparse --algo auto,allgather,oktopk,dense --density 0.0001,0.001,0.01,0.1,0.5 -c 0 -n 5 -w 13"
+  for count in 2 4 8 16; do
+    for form in sparse dense; do
+      shapes="--form $form --feedback $([ $form = sparse ] && echo 0 || echo 1) -b 64K -f 16"
+      job "auto_memory_${form}_$count 0 $count - $exact $shapes -e 16M"
+      job "auto_1gbit_${form}_$count $count 1 1gbit $exact $shapes -e 16M"
+      job "auto_100mbit_${form}_$count $count 1 100mbit $exact $shapes -e 1M"
+    done
+  done
+fi
+
+if [ -n "$list" ]; then
   for line in "${jobs[@]}"; do tr -s ' ' <<<"$line"; done
   exit 0
 fi
