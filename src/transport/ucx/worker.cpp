@@ -68,7 +68,7 @@ void Worker::send(const std::shared_ptr<Mailbox>& from, const Outgoing& message)
   MessageHeader header = message.header;
   ConstBytes left = message.bytes;
   if (peer.failed) return;
-  const size_t most = connection(peer, message.path).fragment;
+  const size_t most = connect(peer, message.path).fragment;
   if (peer.failed) return;
   do {
     const ConstBytes fragment = left.first(std::min(left.size(), most));
@@ -143,10 +143,21 @@ ucs_status_t Worker::on_message(void* worker, const void* header, size_t header_
 }
 
 Worker::Connection& Worker::connection(Peer& peer, Path path) {
-  if (path == Path::shortest || peer.network_address.empty()) return peer.shortest;
-  if (!peer.network.endpoint) peer.network = connect_by_network(peer, peer.network_address.data());
-  if (!peer.network.endpoint) fail_peer(peer.rank);  // UCX has reported that the peer is dead
-  return peer.network;
+  return path == Path::shortest || peer.network_address.empty() ? peer.shortest : peer.network;
+}
+
+Worker::Connection& Worker::connect(Peer& peer, Path path) {
+  Connection& found = connection(peer, path);
+  if (found.endpoint || peer.failed) return found;
+  // UCX ends this process if the peer ends between UCX's connect() and its first send(): an
+  // assertion in uct_tcp_ep_destroy_progress(), in all versions so far. When a recovery begins, a
+  // process may just be ending, so this looks whether the peer still lives.
+  looked_ = {};
+  look_for_dead();
+  if (peer.failed) return found;
+  found = connect_by_network(peer, peer.network_address.data());
+  if (!found.endpoint) fail_peer(peer.rank);  // UCX has reported that the peer is dead
+  return found;
 }
 
 bool Worker::progress() {

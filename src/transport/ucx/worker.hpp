@@ -140,8 +140,11 @@ class Worker {
   /// Sends each rank an empty message and waits for those of all. Then UCX has all connections, and
   /// reports when a peer dies.
   void meet(const Deadline& deadline);
-  /// Returns the peer's connection on this path, which may have no endpoint if the peer has failed.
+  /// Returns the peer's connection on this path. It has no endpoint if the peer has failed, or
+  /// nothing was sent on this path.
   Connection& connection(Peer& peer, Path path);
+  /// Returns the connection, and makes it if needed. It has no endpoint if the peer has failed.
+  Connection& connect(Peer& peer, Path path);
   /// Connects to a peer. The connection has no endpoint if UCX cannot reach the peer.
   Connection connect_by_network(Peer& peer, const std::byte* address);
   void fail_peer(int rank);
