@@ -139,19 +139,78 @@ class Paths(Tree):
 
 
 class Messages(Tree):
-    def check(self, *messages):
-        self.write("src/a.cpp", 'fail("k: expected ", 1, ", got "\n     "much");\nfail(name, ": expected an \\"x\\"");\n')
-        rows = "".join(f"| `{message}` | cause | cure |\n" for message in messages)
-        self.write("docs/messages.md", f"# Messages\n\n## An argument\n\n{rows}")
+    SAID = ('fail(sparsecollTimeout, "k: expected ", 1, ", got "\n     "much");\n'
+            'fail(code, name, ": expected an \\"x\\"");\n')
+    ROWS = ("k: expected ..., got much", 'NAME: expected an "x"')
+    NEW = {
+        "fail": ("src/b.cpp", 'fail(sparsecollTimeout,\n  "a new ", 1, " mess"\n"age");'),
+        "Error": ("src/b.hpp", 'throw Error(code, text("a new ", x, " message"));'),
+        "list": ("src/b.cu", 'return {sparsecollInternalError, "a new message"};'),
+        "sum": ("include/b.hpp", 'throw Error(sparsecollTimeout, std::string(name) + ": a new message");'),
+        "choice": ("src/b.cpp",
+                   'fail(sparsecollTimeout, one ? kind == 2 ? "k: expected 1, got much" : "a new message" : "x");'),
+        "helper": ("src/b.cpp", 'file.refuse("a new message with", 1, 2);'),
+        "helper of a file": ("src/core/json.cpp", 'wrong(std::string("a new message"));'),
+        "text": ("src/b.cpp", 'std::string why() { return text("a new ", x, " message of ", y); }'),
+        "constant": ("src/b.cpp", 'constexpr const char* kWhy = "a new message";\nfail(code, kWhy);'),
+        "log": ("src/b.cpp", 'log(LogLevel::warn, "a new ", x, " message");'),
+        "stderr": ("tools/b.cpp", 'std::fprintf(stderr, "b: no %d, a new message\\n", x);'),
+        "exception": ("perf/b.cpp", 'throw std::runtime_error("a new message of " + name);'),
+        "Python": ("src/python/b.py", 'raise ValueError(f"a {new} message: "\n                 "expected another")'),
+        "script of Python": ("perf/b", '#!/usr/bin/env python3\nimport sys\nsys.exit("a new message")'),
+        "script": ("perf/b.sh", 'die() { exit "${2:-1}"; }\ntrue || die "a new $x message"'),
+    }
+    OTHERS = {
+        "comment": ("src/b.cpp", '// fail(sparsecollTimeout, "a new message");\n/* fail(code, "a new message") */'),
+        "declaration": ("src/b.hpp", "[[noreturn]] void refuse(const char* what) const;"),
+        "forwarded": ("src/b.cpp", 'fail(error.code(), ": ", error.what());'),
+        "name": ("src/b.cpp", 'return text("rank ", rank);'),
+        "option of a script": ("perf/b.sh", 'die() { exit "${2:-2}"; }\ndie "a new $x message"'),
+    }
+
+    def check(self, *messages, cells="cause | cure"):
+        self.write("src/a.cpp", self.SAID)
+        rows = "".join(f"| `{message}` | {cells} |\n" for message in messages)
+        self.write("docs/messages.md", f"# Messages\n\n| message | cause | cure |\n|---|---|---|\n{rows}")
         return self.run_check("check_messages.py", self.root)
 
     def test_messages_of_the_library_pass(self):
-        done = self.check("k: expected ..., got much", 'send: expected an "x"', "... got much")
-        self.assertEqual(done.returncode, 0, done.stdout)
+        for more in ((), ("send: ...",), ("... got much",)):
+            done = self.check(*self.ROWS, *more)
+            self.assertEqual(done.returncode, 0, done.stdout)
 
     def test_others_are_found(self):
         for message in ("k: expected ... got nothing", "expected y", 'send: expected an "y"'):
-            self.assertEqual(self.check(message).returncode, 1, message)
+            self.assertEqual(self.check(*self.ROWS, message).returncode, 1, message)
+
+    def test_each_message_needs_a_row(self):
+        for rows in (self.ROWS[:1], self.ROWS[1:], (), ("...: expected ..., got ...",)):
+            self.assertEqual(self.check(*rows).returncode, 1, rows)
+        for what, (path, text) in self.NEW.items():
+            with self.subTest(what):
+                self.write(path, text)
+                done = self.check(*self.ROWS)
+                self.assertEqual(done.returncode, 1, done.stdout)
+                self.assertRegex(done.stdout, rf"{path}:\d: docs/messages.md does not explain: .*message")
+                self.write(path, "")
+        self.assertEqual(self.check(*self.ROWS).returncode, 0)
+
+    def test_other_text_needs_none(self):
+        for what, (path, text) in self.OTHERS.items():
+            with self.subTest(what):
+                self.write(path, text)
+                done = self.check(*self.ROWS)
+                self.assertEqual(done.returncode, 0, done.stdout)
+
+    def test_a_message_without_words_is_a_fault(self):
+        self.write("src/b.cpp", "void complain(const char* what) {\n  fail(sparsecollTimeout, what);\n}")
+        done = self.check(*self.ROWS)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("src/b.cpp:2: a message without words", done.stdout)
+
+    def test_a_row_needs_cause_and_cure(self):
+        for cells in ("cause | ", "cause"):
+            self.assertEqual(self.check(*self.ROWS, cells=cells).returncode, 1)
 
 
 class Docs(Tree):
