@@ -9,7 +9,8 @@
 - a line of the log of level WARN, and one to stderr;
 - an exception of C++ or Python, sys.exit(), and die of a script, but not those of options, which explain themselves.
 
-A message without words that is not in FORWARDED is a fault: its function belongs into HELPERS.
+A message without words that is not in FORWARDED is a fault. If its words are an argument of a function, that belongs
+into HELPERS, and the message into FORWARDED. Limit: a helper that adds words of its own is found by these alone.
 """
 
 HOLE = "\0"  # stands for a value between words

@@ -148,8 +148,8 @@ class Source:
             return
         values = " ".join("".join(token.text for token in part) for part in arguments)
         if ".what()" not in values and values not in FORWARDED.get(self.path, ()):
-            self.faults.append(f"{self.path}:{token.line}: a message without words, which check_messages.py does not "
-                               f"know: {values}")
+            self.faults.append(f"{self.path}:{token.line}: a message without words, which "
+                               f"tests/checks/message_makers.py does not know: {values}")
 
     def add_helper(self, token, pattern, arguments):
         """Adds the messages of a helper's call, unless it passes on words that another place has."""
