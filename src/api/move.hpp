@@ -13,7 +13,8 @@ inline uint64_t check_made_of(const Communicator& to, const Communicator& from) 
   const std::optional<uint64_t> committed = to.committed_in(from);
   if (!committed)
     fail(sparsecollInvalidArgument,
-         "newcomm: expected one that sparsecollCommShrink made of the communicator that owns this");
+         "newcomm: expected one that sparsecollCommShrink made of the communicator that owns this, "
+         "got another");
   return *committed;
 }
 
@@ -35,8 +36,9 @@ sparsecollResult_t on_new_owner(const char* operation, Communicator& from, spars
   from.group().check_closed();
   const std::shared_ptr<Communicator> to = communicators().find(newcomm);
   if (!to || to.get() == &from)
-    fail(sparsecollInvalidArgument, "newcomm: expected another communicator, made by ",
-         "sparsecollCommShrink");
+    fail(sparsecollInvalidArgument,
+         "newcomm: expected another communicator, made by sparsecollCommShrink, got ",
+         to ? "the one that owns this" : "a handle that is none or was destroyed");
   return on_communicator(operation, to.get(), [&](Communicator& entered) {
     entered.group().check_closed();
     return body(entered);

@@ -207,11 +207,12 @@ class MpiTransport final : public Transport {
 std::unique_ptr<Transport> make_mpi_transport(MPI_Comm mpi, const Deadline& deadline,
                                               const MpiOptions& options) {
   check_mpi_caller();
-  if (mpi == MPI_COMM_NULL) fail(sparsecollInvalidArgument, "mpi is MPI_COMM_NULL");
+  if (mpi == MPI_COMM_NULL)
+    fail(sparsecollInvalidArgument, "mpi: expected a communicator, got MPI_COMM_NULL");
   int between_groups = 0;
   check_mpi(MPI_Comm_test_inter(mpi, &between_groups), "MPI_Comm_test_inter");
   if (between_groups)
-    fail(sparsecollInvalidArgument, "mpi is an intercommunicator; expected an intracommunicator");
+    fail(sparsecollInvalidArgument, "mpi: expected an intracommunicator, got an intercommunicator");
   int rank = 0, size = 1;
   check_mpi(MPI_Comm_rank(mpi, &rank), "MPI_Comm_rank");
   check_mpi(MPI_Comm_size(mpi, &size), "MPI_Comm_size");

@@ -37,7 +37,8 @@ void wait_for_all(MPI_Request request, std::unique_ptr<T>& written, const Deadli
     check_mpi(MPI_Test(&request, &done, MPI_STATUS_IGNORE), what);
     if (!done && deadline.passed()) {
       static_cast<void>(written.release());
-      fail(sparsecollTimeout, "not all ranks called it in time");
+      fail(sparsecollTimeout,
+           "deadline passed, not all ranks of the MPI communicator have made this call");
     }
     if (!done) sched_yield();
   }
