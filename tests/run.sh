@@ -69,8 +69,9 @@ echo "$announcement"
 scripts/install-packages.sh build-essential gfortran cmake ninja-build pkg-config libopenmpi-dev \
   openmpi-bin libucx-dev libhwloc-dev catch2 nlohmann-json3-dev libcli11-dev ccache python3 iproute2 file
 # The tests of the Python module are skipped where these are missing.
-scripts/install-packages.sh python3-numpy python3-mpi4py python3-torch ||
-  echo "no numpy, mpi4py or torch here: tests of the Python module are skipped"
+scripts/install-packages.sh python3-numpy python3-mpi4py ||
+  echo "no numpy or mpi4py here: tests of the Python module are skipped"
+scripts/install-packages.sh python3-torch || echo "no PyTorch here: its tests are skipped"
 scripts/install-packages.sh libtorch-dev || echo "no LibTorch here: its example is not built"
 
 # Sanitizers of older compilers cannot start where addresses are randomised widely.
