@@ -3,9 +3,11 @@
 """DDPHook on several ranks: python3 -m sparsecoll.torch.launch -n 3 torch_ddp.py [CASE...]"""
 
 import io
+import os
 import shutil
 import sys
 import tempfile
+from unittest import mock
 
 import numpy as np
 import torch
@@ -40,7 +42,9 @@ def make(**options):
     unused = options.pop("unused", True)
     torch.manual_seed(3)
     model = Net()
-    ddp = DistributedDataParallel(model, find_unused_parameters=unused, bucket_cap_mb=0.002)
+    # The first bucket has a size of its own, in which this model fits.
+    with mock.patch.object(dist, "_DEFAULT_FIRST_BUCKET_BYTES", 1000):
+        ddp = DistributedDataParallel(model, find_unused_parameters=unused, bucket_cap_mb=0.002)
     options.setdefault("density", DENSITY)
     hook = st.DDPHook(dense_below=DENSE_BELOW, **options).register(ddp)
     return model, ddp, hook
@@ -101,6 +105,7 @@ def gradients_are_those_of_the_definition():
     stats = hook.stats()
     assert stats.steps == len(densities) and stats.bytes_sent > 0 and stats.seconds > 0
     assert stats.dense_bytes == len(densities) * 4 * sum(p.numel() for p in model.parameters())
+    assert stats.ratio == stats.dense_bytes / stats.bytes_sent and stats.skipped == 0
     hook.destroy()
 
 
@@ -116,6 +121,38 @@ def a_parameter_has_one_plan():
         assert sorted(planned) == sorted(map(id, model.parameters()))
         plans.append(list(hook._plans.values()))
     assert all(one is other for one, other in zip(plans[2], plans[3])), "not kept"
+    hook.destroy()
+
+
+def a_bucket_is_one_group_that_notifies():
+    model, ddp, hook = make(unused=False)
+    order, notified, plan, notify = [], [], hook._plan, hook.comm.notify
+
+    def planned(bucket, buffer):
+        order.append(bucket.index())
+        return plan(bucket, buffer)
+
+    def noted(sequence, done):
+        notified.append(sequence)
+        notify(sequence, done)
+
+    hook._plan, hook.comm.notify = planned, noted
+    threads = 0
+    for step in range(6):
+        before = hook.comm.sequence
+        order.clear()
+        notified.clear()
+        ddp(batch(step), True).square().sum().backward()
+        if step >= 2:  # after DDP has divided the gradients anew
+            buckets = len(order)
+            assert buckets > 1 and order == list(range(buckets)), order
+            assert hook.comm.sequence == before + buckets
+            if has("sparsecollCommNotify"):
+                assert notified == list(range(before + 1, before + buckets + 1))
+            now = len(os.listdir("/proc/self/task"))
+            assert threads in (0, now), "a thread for each call"
+            threads = now
+            same_everywhere(torch.tensor(order))
     hook.destroy()
 
 
@@ -163,9 +200,15 @@ class Scaler:
 
 def an_overflow_leaves_no_trace():
     scaler = Scaler()
-    for correction in (None, st.Momentum(0.5)):
+    cases = [(asks_first, correction) for asks_first in (False, True)
+             for correction in (None, st.Momentum(0.5))]
+    for asks_first, correction in cases:
         scaler.scale = 4.0
-        model, ddp, hook = make(scaler=scaler, unused=False, correction=correction)
+        # As over NCCL the library keeps what is not finite, and the hook asks all ranks first.
+        comm = st.communicator_of(config=sc.Config(
+            blocking=False, dense_below=DENSE_BELOW, non_finite="keep")) if asks_first else None
+        model, ddp, hook = make(scaler=scaler, unused=False, correction=correction, comm=comm)
+        hook._asks_first = asks_first
 
         def step(number, bad=False):
             model.zero_grad()
@@ -176,10 +219,14 @@ def an_overflow_leaves_no_trace():
         assert step(0)
         hook.comm.synchronize()
         before = {slot.name: slot.residual.read() for slot in hook._slots.values()}
+        states = [{n: t.clone() for n, t in slot.state.items()} for slot in hook._slots.values()]
         assert not step(1, bad=True)  # on every rank
-        assert hook.stats().skipped > 0
+        assert hook.stats().skipped > 0 and hook.step == 2
         for slot in hook._slots.values():
             np.testing.assert_array_equal(slot.residual.read(), before[slot.name])
+        if asks_first:
+            for slot, state in zip(hook._slots.values(), states):
+                assert all(torch.equal(slot.state[n], t) for n, t in state.items())
         scaler.scale = 2.0
         hook._begin_step()
         for slot in hook._slots.values():
@@ -325,6 +372,7 @@ def an_error_reaches_backward():
 
 
 CASES = [gradients_are_those_of_the_definition, a_parameter_has_one_plan,
+         a_bucket_is_one_group_that_notifies,
          gradients_accumulate_without_sync, uneven_inputs_join, an_overflow_leaves_no_trace,
          gradients_of_16_bits, a_saved_state_goes_on,
          a_distributed_checkpoint_has_the_states,

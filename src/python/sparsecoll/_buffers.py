@@ -97,10 +97,7 @@ def buffer_of(array: Any, writable: bool = False) -> Buffer:
 def _of_torch(tensor: Any) -> Buffer:
     if not tensor.is_contiguous():
         raise ValueError("the tensor is not contiguous")
-    stream = None
-    if tensor.is_cuda:
-        import torch  # pylint: disable=import-outside-toplevel
-        stream = torch.cuda.current_stream(tensor.device).cuda_stream
+    stream = current_stream(tensor) if tensor.is_cuda else None
     name = str(tensor.dtype)[6:]
     return Buffer(tensor.data_ptr(), tensor.numel(), name, stream, tensor)
 
@@ -184,6 +181,29 @@ def _of_dlpack(array: Any) -> Buffer:
     name = f"{_DL_KINDS.get(tensor.code, 'unknown')}{tensor.bits}"
     pointer = (tensor.data or 0) + tensor.byte_offset
     return Buffer(pointer, _product(shape), name, 0 if device in _DL_CUDA else None, (array, capsule))
+
+
+def current_stream(tensor: Any) -> int:
+    """Returns torch's current stream on the device of a tensor."""
+    import torch  # pylint: disable=import-outside-toplevel
+    return torch.cuda.current_stream(tensor.device).cuda_stream
+
+
+def device_tensor(array: Any) -> Any:
+    """Returns the array if it is a tensor of torch on a GPU, otherwise None."""
+    return array if getattr(array, "is_cuda", False) and hasattr(array, "new_empty") else None
+
+
+def record_use(buffer: Buffer, stream: Optional[int]) -> None:
+    """Tells torch that another stream than the current one uses a tensor. When the tensor is
+    dropped, torch then gives its memory to nobody before that stream is done."""
+    if stream is None or stream == buffer.stream or device_tensor(buffer.owner) is None:
+        return
+    import torch  # pylint: disable=import-outside-toplevel
+    device = buffer.owner.device
+    other = torch.cuda.ExternalStream(stream, device=device) if stream else \
+        torch.cuda.default_stream(device)
+    buffer.owner.record_stream(other)
 
 
 def empty_like(array: Any, count: Optional[int] = None) -> Any:

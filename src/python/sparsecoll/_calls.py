@@ -6,14 +6,22 @@ from __future__ import annotations
 
 import ctypes
 from collections import deque
-from typing import Any, Deque, Optional, Tuple
+from typing import Any, Deque, Iterator, Optional, Tuple
 
 from sparsecoll import _library as lib
-from sparsecoll._buffers import buffer_of
+from sparsecoll._buffers import Buffer, buffer_of, device_tensor, record_use
 from sparsecoll._errors import Error, Truncated
 from sparsecoll._sparse import SparseVector
 from sparsecoll._types import Result
 from sparsecoll._verbs import Call, Verbs
+
+
+def _buffers_in(things: Tuple[Any, ...]) -> Iterator[Buffer]:
+    for thing in things:
+        if isinstance(thing, Buffer):
+            yield thing
+        elif isinstance(thing, SparseVector):
+            yield from thing._buffers
 
 
 class Calls(Verbs):
@@ -26,7 +34,7 @@ class Calls(Verbs):
         """The sparsecollComm_t; None after destroy()."""
         self.queued = queued
         """Whether verbs only queue their call."""
-        self._kept: Deque[Tuple[int, Any]] = deque()
+        self._kept: Deque[Tuple[int, Any, Optional[int]]] = deque()
 
     @property
     def sequence(self) -> int:
@@ -51,7 +59,8 @@ class Calls(Verbs):
         With an output of blocks it selects blocks."""
         source = buffer_of(dense)
         if out is None:
-            out = SparseVector(source.count, capacity=min(k, source.count), dtype=source.datatype)
+            out = SparseVector(source.count, capacity=min(k, source.count), dtype=source.datatype,
+                               like=device_tensor(dense))
         count = out._blocks_in(source.count)
         self._local("sparsecollTopk", source.pointer, count, k, source.datatype,
                     None if residual is None else residual.handle, ctypes.byref(out._struct),
@@ -95,7 +104,7 @@ class Calls(Verbs):
     def _local(self, name: str, *arguments: Any, stream: Optional[int], keep: Any) -> None:
         self._drop_if_idle()
         self._call(name, *arguments, self.handle, stream)
-        self._keep(keep)
+        self._keep(keep, stream)
 
     def _submit(self, call: Call) -> None:
         self._drop_if_idle()
@@ -103,7 +112,7 @@ class Calls(Verbs):
             self._call(call.name, *call.arguments, self.handle, call.stream)
         except Truncated as error:
             self._grow(call, error)
-        self._keep(call.keep)
+        self._keep(call.keep, call.stream)
 
     def _grow(self, call: Call, error: Error) -> None:
         """Gets the result of a call whose output was too small, if the output can grow."""
@@ -114,14 +123,22 @@ class Calls(Verbs):
         call.recv._allocate(call.recv.needed)
         self.fetch(call.recv, call.counts, call.stream)
 
-    def _keep(self, things: Any) -> None:
-        """Keeps the objects that a queued call uses alive."""
+    def _keep(self, things: Tuple[Any, ...], stream: Optional[int]) -> None:
+        """Keeps the objects that a call uses alive: those of a queued call here, and memory that
+        another stream than torch's current one uses, in torch."""
+        if stream is not None:
+            for buffer in _buffers_in(things):
+                record_use(buffer, stream)
         if self.queued:
-            self._kept.append((self.sequence, things))
+            self._kept.append((self.sequence, things, stream))
 
     def _drop_if_idle(self) -> None:
         """Drops the kept objects if no call is queued, for a caller that never waits."""
         if len(self._kept) > 256 and self.async_error == Result.SUCCESS:
+            # The work of calls on a device may not be done. Their streams wait for it, so that what
+            # gets the memory next, in the order of the stream, comes later.
+            for stream in {kept[2] for kept in self._kept} - {None}:
+                self._call("sparsecollCommStreamWait", self.handle, stream)
             self._kept.clear()
 
     def _drop(self, sequence: int) -> None:

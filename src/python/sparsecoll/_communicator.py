@@ -70,7 +70,7 @@ class Communicator(Calls, Inits):
         if kind is not None:
             self.abort()
             lib.functions["sparsecollCommDestroy"](self.handle)
-            self.handle = None
+            self.handle = self._owner = None
         else:
             self.destroy()
 
@@ -102,9 +102,7 @@ class Communicator(Calls, Inits):
         handle = ctypes.c_void_p()
         self._call("sparsecollCommSplit", self.handle, color, key, ctypes.byref(handle),
                    None if config is None else ctypes.byref(config))
-        if not handle.value:
-            return None
-        return Communicator(handle.value, self.queued if config is None else not config.blocking)
+        return self._child(handle.value, config) if handle.value else None
 
     def synchronize(self) -> None:
         """Waits for every queued call; raises the first error that was not raised before."""
@@ -145,7 +143,7 @@ class Communicator(Calls, Inits):
         result = lib.functions["sparsecollCommDestroy"](handle)
         if lib.functions["sparsecollCommRank"](handle, ctypes.byref(ctypes.c_int())) == 0:
             raise lib.error_of(result, lib.last_error(handle), self.rank)
-        self.handle = None
+        self.handle = self._owner = None
         self._kept.clear()
         if result != Result.SUCCESS:
             text = lib.functions["sparsecollGetErrorString"](result).decode()
@@ -191,7 +189,12 @@ class Communicator(Calls, Inits):
         self._call("sparsecollCommShrink", self.handle, ranks, len(exclude or ()),
                    ctypes.byref(handle), None if config is None else ctypes.byref(config))
         assert handle.value
-        return Communicator(handle.value, self.queued if config is None else not config.blocking)
+        return self._child(handle.value, config)
+
+    def _child(self, handle: int, config: Optional[Config]) -> "Communicator":
+        comm = Communicator(handle, self.queued if config is None else not config.blocking)
+        comm._owner, comm.over_nccl = self._owner, self.over_nccl
+        return comm
 
     def dump(self, path: Union[None, str, "os.PathLike[str]"] = None) -> None:
         """Writes what this rank's last calls did to a file; see docs/errors.md."""

@@ -73,7 +73,7 @@ class Group(Verbs):
         if failure is not None:
             raise failure
         for each in self._calls:
-            comm._keep(each.keep)
+            comm._keep(each.keep, each.stream)
 
     def _submit(self, each: Call) -> None:
         if not self._open:

@@ -23,6 +23,10 @@ def _reference(config: Optional[Config]) -> Any:
 class Inits:
     """The class methods of Communicator that make one."""
 
+    over_nccl = False
+    """Whether messages go over NCCL."""
+    _owner: Any = None  # of the ncclComm_t
+
     def __init__(self, handle: int, queued: bool):
         raise NotImplementedError
 
@@ -57,13 +61,26 @@ class Inits:
         return cls._of(handle.value, config)
 
     @classmethod
-    def init_nccl(cls: Type[C], nccl: int, config: Optional[Config] = None) -> C:
-        """Makes a communicator over the ranks of an ncclComm_t, given as its address. Collective.
+    def init_nccl(cls: Type[C], nccl: int, config: Optional[Config] = None, *,
+                  owner: Any = None) -> C:
+        """Makes a communicator over the ranks of an ncclComm_t. Collective.
 
-        All buffers must be in memory of its CUDA device."""
+        All buffers must be in memory of its CUDA device. The library splits a communicator of its
+        own from the ncclComm_t, which remains its owner's: the library never destroys it. Destroy
+        this communicator first, since a failure can affect both (docs/devices.md, Failures).
+
+        Args:
+            nccl: the address of the ncclComm_t, for example from the `_comm_ptr()` of a backend of
+                torch. It must be idle.
+            config: the configuration, the same on all ranks. With expected_ranks an ncclComm_t of
+                another number of ranks is InvalidUsage.
+            owner: an object that owns the ncclComm_t. It is kept alive until destroy().
+        """
         handle = ctypes.c_void_p()
         lib.call("sparsecollCommInitNccl", ctypes.byref(handle), nccl, _reference(config))
-        return cls._of(handle.value, config)
+        comm = cls._of(handle.value, config)
+        comm._owner, comm.over_nccl = owner, True
+        return comm
 
     @classmethod
     def init_rank(cls: Type[C], nranks: int, unique_id: bytes, rank: int,

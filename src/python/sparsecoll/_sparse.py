@@ -10,7 +10,7 @@ from typing import Any, Optional
 import numpy as np
 
 from sparsecoll import _types as t
-from sparsecoll._buffers import buffer_of, datatype_of
+from sparsecoll._buffers import buffer_of, current_stream, datatype_of, device_tensor
 from sparsecoll._types import DataType
 
 _NUMPY = {DataType.FLOAT32: np.float32, DataType.FLOAT64: np.float64, DataType.FLOAT16: np.float16,
@@ -24,9 +24,9 @@ class SparseVector:
     blocks. `values` is then an array of shape (entries, b).
 
     With `indices` and `values` it uses these arrays, without a copy; they are all its entries.
-    Otherwise it has arrays of numpy with room for `capacity` entries, and as an output it grows as
-    needed. numpy has no bfloat16: such values are uint16 with the same bits, unless the arrays are
-    given.
+    Otherwise it has arrays with room for `capacity` entries, and as an output it grows as needed.
+    They are arrays of numpy, or with `like` tensors on the device of a tensor. numpy has no
+    bfloat16: such values are then uint16 with the same bits.
 
     Args:
         count: the dense length; indices are below it.
@@ -34,12 +34,15 @@ class SparseVector:
         values: as many values.
         capacity: room for this many entries; in outputs of given arrays their length.
         dtype: the type of the values.
-        index_dtype: numpy.uint32 or numpy.uint64; by default the smallest that holds count.
+        index_dtype: numpy.uint32 or numpy.uint64; by default the smallest that holds count. torch
+            has signed integers of the same width instead.
         block_size: the number of values of an entry.
+        like: a tensor of torch of the values' type; None: numpy.
     """
 
     def __init__(self, count: int, indices: Any = None, values: Any = None, *, capacity: int = 0,
-                 dtype: Any = np.float32, index_dtype: Any = None, block_size: int = 1):
+                 dtype: Any = np.float32, index_dtype: Any = None, block_size: int = 1,
+                 like: Any = None):
         if block_size < 1:
             raise ValueError(f"block_size = {block_size}: expected at least 1")
         if (indices is None) != (values is None):
@@ -47,7 +50,8 @@ class SparseVector:
         self._struct = t.SparseStruct(ctypes.sizeof(t.SparseStruct), count, block_size=block_size)
         self._grows = indices is None
         if self._grows:
-            self._datatype = datatype_of(dtype)
+            self._template = like
+            self._datatype = datatype_of(dtype if like is None else like.dtype)
             if index_dtype is None:
                 index_dtype = np.uint32 if count <= 2**32 else np.uint64
             self._index_dtype = np.dtype(index_dtype)
@@ -123,8 +127,16 @@ class SparseVector:
         return entries if self.block_size == 1 else (entries, self.block_size)
 
     def _allocate(self, capacity: int) -> None:
-        indices = np.empty(capacity, dtype=self._index_dtype)
-        values = np.empty(self._shape(capacity), dtype=_NUMPY[self._datatype])
+        indices: Any
+        values: Any
+        if self._template is None:
+            indices = np.empty(capacity, dtype=self._index_dtype)
+            values = np.empty(self._shape(capacity), dtype=_NUMPY[self._datatype])
+        else:
+            import torch  # pylint: disable=import-outside-toplevel
+            wide = self._index_dtype.itemsize == 8
+            indices = self._template.new_empty(capacity, dtype=torch.int64 if wide else torch.int32)
+            values = self._template.new_empty(self._shape(capacity))
         self._set_arrays(indices, values, self._datatype)
 
     def _set_arrays(self, indices: Any, values: Any, datatype: Optional[DataType] = None) -> None:
@@ -145,10 +157,12 @@ class SparseVector:
 
     @property
     def _stream(self) -> Optional[int]:
-        return self._buffers[1].stream
+        tensor = device_tensor(self._values)
+        return self._buffers[1].stream if tensor is None else current_stream(tensor)
 
     def _like(self, capacity: int) -> "SparseVector":
-        """Returns an empty vector with arrays of numpy of the same types."""
+        """Returns an empty vector of the same types, on the same device."""
         index_dtype = np.uint64 if self._struct.index_type == t.IndexType.INDEX64 else np.uint32
         return SparseVector(self.count, capacity=capacity, dtype=self.datatype,
-                            index_dtype=index_dtype, block_size=self.block_size)
+                            index_dtype=index_dtype, block_size=self.block_size,
+                            like=device_tensor(self._values))

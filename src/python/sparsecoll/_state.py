@@ -157,7 +157,7 @@ class PushSum(_State):
         comm._drop_if_idle()
         comm._call("pushSumStep", target.pointer, where.pointer, target.count, target.datatype,
                    self.handle, comm.handle, stream)
-        comm._keep((target, where))
+        comm._keep((target, where), stream)
         return result
 
     def drain(self, x: Any, estimate: Any = None, stream: Optional[int] = None) -> Any:
@@ -167,7 +167,7 @@ class PushSum(_State):
             raise ValueError(f"{target.count} {target.dtype}: expected {self.count} "
                              f"{self.datatype.name.lower()}")
         self._call("Drain", self.handle, target.pointer, where.pointer, stream)
-        self._comm._keep((target, where))
+        self._comm._keep((target, where), stream)
         return result
 
     @property

@@ -8,7 +8,7 @@ import ctypes
 from typing import Any, List, NamedTuple, Optional, Sequence, Tuple, Union
 
 from sparsecoll import _types as t
-from sparsecoll._buffers import Buffer, buffer_of, empty_like
+from sparsecoll._buffers import Buffer, buffer_of, device_tensor, empty_like
 from sparsecoll._sparse import SparseVector
 from sparsecoll._types import RedOp, enum_of
 
@@ -108,7 +108,8 @@ class Verbs:
         """
         source = buffer_of(send)
         if recv is None:
-            recv = SparseVector(source.count, capacity=min(k, source.count), dtype=source.datatype)
+            recv = SparseVector(source.count, capacity=min(k, source.count), dtype=source.datatype,
+                                like=device_tensor(send))
         regions = self._bounds(bounds)
         count = recv._blocks_in(source.count)
         arguments = (source.pointer, ctypes.byref(recv._struct), count, k, source.datatype,

@@ -11,12 +11,12 @@ import torch
 import torch.distributed as dist
 
 from sparsecoll import Communicator, Config, Residual, Result
-from sparsecoll._buffers import datatype_of
+from sparsecoll._buffers import current_stream, datatype_of
 from sparsecoll._errors import error_of
 from sparsecoll._library import has
 from sparsecoll._types import RedOp
-from sparsecoll.torch._communicators import communicator_of
-from sparsecoll.torch._hook_state import HookStats, Plan, Slot
+from sparsecoll.torch._communicators import Device, communicator_of, nccl_backend_of
+from sparsecoll.torch._hook_state import HookStats, Plan, Slot, completed, finite_on_all_ranks
 
 
 class DDPHook:
@@ -39,16 +39,17 @@ class DDPHook:
             optimizer must then be SGD without momentum.
         scaler: the GradScaler of the training. Residuals follow its scale.
         group: the process group of the model; None: the default group.
+        device: where the gradients are, as for communicator_of().
         comm: a communicator with blocking=False instead of one made from the group. The hook owns
-            it.
+            it. With a scaler it has non_finite="skip", except over NCCL.
         timeout_ms: deadline of a call.
     """
 
     def __init__(self, density: float = 0.01, *, dense_below: int = 16384, dense_steps: int = 0,
                  warmup: int = 0, algorithm: str = "auto", wire: str = "native",
                  correction: Optional[Any] = None, scaler: Optional[Any] = None,
-                 group: Optional[Any] = None, comm: Optional[Communicator] = None,
-                 timeout_ms: int = 600000):
+                 group: Optional[Any] = None, device: Device = None,
+                 comm: Optional[Communicator] = None, timeout_ms: int = 600000):
         if not 0 < density <= 1:
             raise ValueError(f"a density of {density}: expected more than 0 and at most 1")
         if correction is not None and scaler is not None and not correction.scales:
@@ -62,15 +63,20 @@ class DDPHook:
         """The number of backward passes with an exchange so far."""
         size = dist.get_world_size(group)
         if comm is None:
-            config = Config(blocking=False, algorithm=algorithm, wire=wire, non_finite="skip",
+            non_finite = "skip" if nccl_backend_of(group, device) is None else "keep"
+            config = Config(blocking=False, algorithm=algorithm, wire=wire, non_finite=non_finite,
                             dense_below=dense_below, timeout_ms=timeout_ms)
-            comm = communicator_of(group, config)
+            comm = communicator_of(group, config, device)
             if has("sparsecollCommMeasure"):
                 comm.measure()  # within groups Auto cannot measure
         elif comm.size != size or not comm.queued:
             raise ValueError(f"a communicator of {comm.size} ranks, queued={comm.queued}: expected "
                              f"{size} ranks and queued=True")
         self.comm = comm
+        self._group = group
+        # Over NCCL the library cannot skip a call because of values on another rank.
+        self._asks_first = scaler is not None and comm.over_nccl
+        self._skipped = 0
         self._dense_below = dense_below
         self._slots: Dict[torch.Tensor, Slot] = {}
         self._plans: Dict[Tuple[int, ...], Plan] = {}
@@ -95,21 +101,27 @@ class DDPHook:
         if not self._within_step:
             self._begin_step()
         buffer = bucket.buffer()
-        plan, comm = self._plan(bucket, buffer), self.comm
-        parts = plan.parts
-        if self.correction is not None:
-            for slot, flat, _ in parts:
-                self.correction.apply(slot.state, flat)
-        stream = torch.cuda.current_stream(buffer.device).cuda_stream if buffer.is_cuda else None
-        comm._call("sparsecollGroupStart", comm.handle)
-        for (slot, _, _), first in zip(parts, plan.calls):
-            comm._call("sparseAllreduce", *first, slot.residual.handle, comm.handle, stream)
-        comm._call("sparsecollGroupEnd", comm.handle)
+        plan = self._plan(bucket, buffer)
         if bucket.is_last():
             self._within_step = False
             self.step += 1
         self._dense_bytes += buffer.numel() * buffer.element_size()
-        return self._future(buffer, parts)
+        if self._asks_first and not finite_on_all_ranks(buffer, self._group):
+            self._skipped += len(plan.parts)
+            return completed(buffer.fill_(math.nan))
+        self._call(plan, buffer)
+        return self._future(buffer, plan.parts)
+
+    def _call(self, plan: Plan, buffer: torch.Tensor) -> None:
+        """Makes the group of calls of a bucket, in the order of the current stream."""
+        if self.correction is not None:
+            for slot, flat, _ in plan.parts:
+                self.correction.apply(slot.state, flat)
+        comm, stream = self.comm, current_stream(buffer) if buffer.is_cuda else None
+        comm._call("sparsecollGroupStart", comm.handle)
+        for (slot, _, _), first in zip(plan.parts, plan.calls):
+            comm._call("sparseAllreduce", *first, slot.residual.handle, comm.handle, stream)
+        comm._call("sparsecollGroupEnd", comm.handle)
 
     def _begin_step(self) -> None:
         """Multiplies the residuals so that they have the scale of this step's loss."""
@@ -177,18 +189,13 @@ class DDPHook:
                 ) -> torch.futures.Future[torch.Tensor]:
         """Returns the future of a bucket, which the end of its group completes."""
         comm = self.comm
-        if buffer.is_cuda:
-            comm.stream_wait(torch.cuda.current_stream(buffer.device).cuda_stream)
-            future = torch.futures.Future(devices=[buffer.device])
-            self._delivered(parts)
-            future.set_result(buffer)
-            return future
-        future = torch.futures.Future()
-        if not has("sparsecollCommNotify"):  # a library without notifications: nothing overlaps
+        # On a GPU nothing overlaps: torch's own calls of NCCL must not come between those of a group
+        # on one rank and behind them on another. Nor does it with a library without notifications.
+        if buffer.is_cuda or not has("sparsecollCommNotify"):
             comm.wait(comm.sequence)
             self._delivered(parts)
-            future.set_result(buffer)
-            return future
+            return completed(buffer)
+        future = torch.futures.Future()
 
         def done(sequence: int, result: Result) -> None:
             try:
@@ -222,7 +229,7 @@ class DDPHook:
                    + total.reduce_seconds)
         ratio = self._dense_bytes / total.bytes_sent if total.bytes_sent else math.inf
         return HookStats(self.step, total.bytes_sent, self._dense_bytes, ratio, seconds,
-                         total.skipped)
+                         total.skipped + self._skipped)
 
     def state_dict(self) -> Dict[str, bytes]:
         """Returns the state of this rank, for torch.save or a distributed checkpoint. The state is

@@ -44,7 +44,8 @@ class Gossip:
                  comm: Optional[Communicator] = None, timeout_ms: int = 600000):
         self.optimizer = optimizer
         if comm is None:
-            comm = communicator_of(group, Config(timeout_ms=timeout_ms))
+            comm = communicator_of(group, Config(timeout_ms=timeout_ms),
+                                   next(model.parameters()).device)
         elif comm.size != dist.get_world_size(group) or comm.queued:
             raise ValueError(f"a communicator of {comm.size} ranks, queued={comm.queued}: expected "
                              f"{dist.get_world_size(group)} ranks and queued=False")

@@ -5,9 +5,10 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, List, Tuple
+from typing import Any, List, Optional, Tuple
 
 import torch
+import torch.distributed as dist
 
 from sparsecoll import Residual
 from sparsecoll.torch._corrections import State
@@ -50,3 +51,17 @@ class HookStats:
     ratio: float
     seconds: float
     skipped: int
+
+
+def finite_on_all_ranks(values: torch.Tensor, group: Optional[Any]) -> bool:
+    """Returns whether no rank of a group has a NaN or an infinity. Collective; waits."""
+    bad = (~torch.isfinite(values)).any().to(torch.int32)
+    dist.all_reduce(bad, op=dist.ReduceOp.MAX, group=group)
+    return not bad.item()
+
+
+def completed(buffer: torch.Tensor) -> "torch.futures.Future[torch.Tensor]":
+    """Returns a future with a result: that of the work so far on the current stream."""
+    future = torch.futures.Future(devices=[buffer.device] if buffer.is_cuda else None)
+    future.set_result(buffer)
+    return future

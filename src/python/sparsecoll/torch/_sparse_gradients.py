@@ -49,7 +49,7 @@ class SparseGradients:
         if not self.parameters:
             raise ValueError("no parameter with sparse gradients")
         if comm is None:
-            comm = communicator_of(group, Config(timeout_ms=timeout_ms))
+            comm = communicator_of(group, Config(timeout_ms=timeout_ms), self.parameters[0].device)
         elif comm.size != dist.get_world_size(group) or comm.queued:
             raise ValueError(f"a communicator of {comm.size} ranks, queued={comm.queued}: expected "
                              f"{dist.get_world_size(group)} ranks and queued=False")
@@ -64,7 +64,7 @@ class SparseGradients:
             for parameter in self.parameters:
                 send = _vector_of(parameter)
                 room = min(send.nnz * self.comm.size, send.count)
-                recv = SparseVector(send.count, capacity=room, dtype=send.datatype,
+                recv = SparseVector(send.count, capacity=room, like=parameter.detach(),
                                     index_dtype=np.uint64, block_size=send.block_size)
                 sums.append(group.sparse_allreducev(send, recv, op="avg"))
         for parameter, total in zip(self.parameters, sums):
@@ -90,8 +90,8 @@ def _vector_of(parameter: torch.Tensor) -> SparseVector:
     columns = parameter.shape[1]
     gradient = parameter.grad
     if gradient is None:
-        rows = torch.empty(0, dtype=torch.int64)
-        values = torch.empty(0, columns, dtype=parameter.dtype)
+        rows = torch.empty(0, dtype=torch.int64, device=parameter.device)
+        values = torch.empty(0, columns, dtype=parameter.dtype, device=parameter.device)
     elif gradient.is_sparse:
         gradient = gradient.coalesce()
         rows, values = gradient.indices()[0], gradient.values()
@@ -103,8 +103,6 @@ def _vector_of(parameter: torch.Tensor) -> SparseVector:
 
 def _gradient_of(parameter: torch.Tensor, total: SparseVector) -> torch.Tensor:
     """Returns the sum as a sparse gradient."""
-    rows = torch.from_numpy(total.indices.view(np.int64))
-    values = total.values.view(np.int16) if total.values.itemsize == 2 else total.values
-    values = torch.from_numpy(values).view(parameter.dtype).reshape(-1, parameter.shape[1])
-    gradient = torch.sparse_coo_tensor(rows[None], values, parameter.shape)
+    values = total.values.reshape(-1, parameter.shape[1])
+    gradient = torch.sparse_coo_tensor(total.indices[None], values, parameter.shape)
     return gradient._coalesced_(True)
