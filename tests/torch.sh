@@ -3,7 +3,8 @@
 # SPDX-License-Identifier: Apache-2.0
 usage="usage: tests/torch.sh [LIBRARY]
 Runs the tests of sparsecoll.torch with the newest torch of PyPI, which it installs in build/torch (6 GB).
-LIBRARY is a libsparsecoll.so with UCX; by default that of build/host. Prints the version of torch."
+LIBRARY is a libsparsecoll.so with UCX; by default that of build/host. Prints the version of torch. Tests over
+NCCL's stand-in run if build/host has libsparsecoll_emulated.so."
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -20,6 +21,10 @@ export SPARSECOLL_LIBRARY PYTHONPATH=src/python:tests/python PYTHONDONTWRITEBYTE
 export OMP_NUM_THREADS=1 UCX_LOG_LEVEL=fatal UCX_MEM_EVENTS=n SPARSECOLL_RANKS_PER_NODE=2
 "$python" -c 'import numpy, torch; print("torch", torch.__version__, "numpy", numpy.__version__)'
 "$python" tests/python/test_buffers.py
+emulated=build/host/tests/python/libsparsecoll_emulated.so
+if [ -e "$emulated" ]; then
+  SPARSECOLL_LIBRARY=$(realpath "$emulated") "$python" tests/python/test_torch_nccl.py
+fi
 for script in torch_ddp torch_others; do
   "$python" -m sparsecoll.torch.launch -n 3 "tests/python/$script.py"
 done

@@ -24,6 +24,8 @@ from support import Case, allreduce_oracle, topk, values_of
 RANKS = 3
 here = threading.local()  # of a rank: the current device, the current stream, the step
 RealFuture = torch.futures.Future
+NEW_TORCH_WITH_NCCL = (dist.is_nccl_available()
+                       and tuple(map(int, torch.__version__.split(".")[:2])) >= (2, 15))
 
 
 class Nccl:
@@ -201,6 +203,12 @@ class Choice(OverNccl):
             with self.subTest(backend=backend, device=device):
                 how, config = self.chosen(backend, device)
                 self.assertEqual((how, config.expected_ranks, config.timeout_ms), (expected, 4, 7))
+
+    @unittest.skipUnless(NEW_TORCH_WITH_NCCL, "torch older than 2.15, or without NCCL")
+    def test_backends_of_torch_tell_the_communicator(self):
+        for name in ("ProcessGroupNCCL", "ProcessGroupNCCL2", "ProcessGroupNCCLLazy"):
+            kind = getattr(torch._C._distributed_c10d, name)
+            self.assertIn("-> int", kind._comm_ptr.__doc__)
 
     def test_a_wrapped_backend(self):
         wrapper = types.SimpleNamespace(wrapped_pg=Nccl(1))

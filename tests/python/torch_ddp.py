@@ -236,6 +236,29 @@ def an_overflow_leaves_no_trace():
         hook.destroy()
 
 
+def a_grad_scaler_skips_and_rescales():
+    if torch.__version__.startswith("1."):
+        return  # its GradScaler needs a GPU
+    scaler = torch.amp.GradScaler("cpu", init_scale=4.0, growth_interval=3)
+    model, ddp, hook = make(scaler=scaler, unused=False)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.001)
+    scales = []
+    for step in range(6):
+        optimizer.zero_grad()
+        before = [p.detach().clone() for p in model.parameters()]
+        factor = float("inf") if step == 2 and dist.get_rank() == 1 else 1.0
+        scaler.scale(ddp(batch(step), True).square().sum() * factor).backward()
+        scaler.step(optimizer)
+        scaler.update()
+        moved = [not torch.equal(p, old) for p, old in zip(model.parameters(), before)]
+        assert all(moved) if step != 2 else not any(moved)
+        for parameter in model.parameters():
+            same_everywhere(parameter)
+        scales.append(scaler.get_scale())
+    assert scales == [4, 4, 2, 2, 2, 4] and hook._scale == 2
+    hook.destroy()
+
+
 class Product(torch.nn.Module):
     """A model that has all types on a CPU."""
 
@@ -374,6 +397,7 @@ def an_error_reaches_backward():
 CASES = [gradients_are_those_of_the_definition, a_parameter_has_one_plan,
          a_bucket_is_one_group_that_notifies,
          gradients_accumulate_without_sync, uneven_inputs_join, an_overflow_leaves_no_trace,
+         a_grad_scaler_skips_and_rescales,
          gradients_of_16_bits, a_saved_state_goes_on,
          a_distributed_checkpoint_has_the_states,
          corrections_are_the_optimizers, sparse_training_converges, wrong_uses,

@@ -19,7 +19,7 @@ def communicator_of(group: Optional[Any] = None, config: Optional[Config] = None
     """Makes a communicator of the ranks of a process group. Collective.
 
     For tensors on a GPU whose backend in the group is NCCL, and tells its ncclComm_t (`_comm_ptr()`
-    in newer torch), messages go over NCCL. All tensors must then be on that GPU. In all other cases
+    in torch 2.15), messages go over NCCL. All tensors must then be on that GPU. In all other cases
     messages go over UCX, and the group only brings the id to all ranks.
 
     Destroy the communicator before the group, on all ranks. Over NCCL it keeps the group alive.
