@@ -25,7 +25,7 @@ emulated=build/host/tests/python/libsparsecoll_emulated.so
 if [ -e "$emulated" ]; then
   SPARSECOLL_LIBRARY=$(realpath "$emulated") "$python" tests/python/test_torch_nccl.py
 fi
-for script in torch_ddp torch_others; do
+for script in torch_ddp torch_ddp_state torch_others; do
   "$python" -m sparsecoll.torch.launch -n 3 "tests/python/$script.py"
 done
 "$python" -m sparsecoll.torch.launch -n 2 docs/examples/python/train_text.py --mode adam --steps 30 \
