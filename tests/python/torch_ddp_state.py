@@ -19,7 +19,7 @@ from torch_support import only, raises, run, same_everywhere
 
 
 class Scaler:
-    """What the hook needs of a GradScaler, which works on GPUs only in this torch."""
+    """What the hook needs of a GradScaler, which works on GPUs only in torch 1."""
 
     def __init__(self):
         self.scale = 4.0
