@@ -25,11 +25,10 @@ std::array<Timeline::Fact, 3> facts_of(const Descriptor& call, const Stats& stat
 
 }  // namespace
 
-CallSpan::CallSpan(const Descriptor& call, uint64_t sequence, const Stats& stats)
-    : call_(call), stats_(stats), range_(stats.profiler, verb_name(call.verb)) {
-  if (!stats.timeline) return;
-  stats.timeline->begin_call(sequence);
-  begin_ = Clock::now();
+CallSpan::CallSpan(const Descriptor& call, uint64_t sequence, const Stats& stats,
+                   Clock::time_point begin)
+    : call_(call), stats_(stats), range_(stats.profiler, verb_name(call.verb)), begin_(begin) {
+  if (stats.timeline) stats.timeline->begin_call(sequence);
 }
 
 CallSpan::~CallSpan() {

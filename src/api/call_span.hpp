@@ -7,12 +7,12 @@
 
 namespace sparsecoll {
 
-/// Records one call in the timeline of `stats`, from construction to destruction, with the facts
-/// that are known at its end, and shows it to the profiler of `stats`. Each of them may be absent.
+/// Records one call in the timeline of `stats`, from `begin` to destruction, with the facts that
+/// are known at its end, and shows it to the profiler of `stats`. Each of them may be absent.
 class CallSpan {
  public:
   /// `call` and `stats` outlive this object.
-  CallSpan(const Descriptor& call, uint64_t sequence, const Stats& stats);
+  CallSpan(const Descriptor& call, uint64_t sequence, const Stats& stats, Clock::time_point begin);
   ~CallSpan();
   CallSpan(const CallSpan&) = delete;
   CallSpan& operator=(const CallSpan&) = delete;
@@ -21,7 +21,7 @@ class CallSpan {
   const Descriptor& call_;
   const Stats& stats_;
   const ProfilerRange range_;
-  Clock::time_point begin_;
+  const Clock::time_point begin_;
 };
 
 }  // namespace sparsecoll

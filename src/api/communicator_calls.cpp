@@ -117,7 +117,7 @@ void Communicator::run_numbered_call(const Descriptor& call, const Numbered& num
   const Workspace workspace(backends_, deadline);
   try {
     current_device = backends_.keep_device_current();
-    const CallSpan span(call, sequence, stats);
+    const CallSpan span(call, sequence, stats, deadline.start());
     link_->begin_call(sequence);
     body({sequence, deadline, stats});
   } catch (const CallNotStarted& error) {
