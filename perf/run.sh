@@ -77,7 +77,7 @@ train() {
 }
 
 if [ "$quick" = 1 ]; then
-  sizes=(-b 256K -e 1M -f 4 --density "0.001,0.01" -n 5 -w 2)
+  sizes=(-b 256K -e 1M -f 4 --density "0.001,0.01" -n 5 -w 9)
   counts=(2 4)
   size=1M
   window="0.01,0.1,0.5"
@@ -87,7 +87,7 @@ if [ "$quick" = 1 ]; then
   topk=(-b 1M -e 1M -n 5 -w 1)
   slow_steps=40
 else
-  sizes=(-b 256K -e 16M -f 4 --density "0.001,0.01,0.05" -n 15 -w 4)
+  sizes=(-b 256K -e 16M -f 4 --density "0.001,0.01,0.05" -n 15 -w 9)
   counts=(2 4 8 16)
   size=4M
   window="0.01,0.02,0.05,0.1,0.2,0.3,0.4,0.5"
