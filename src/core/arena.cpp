@@ -10,8 +10,7 @@ namespace {
 constexpr size_t kSmallestBlock = size_t{1} << 16;
 }
 
-std::byte* Arena::take_bytes(size_t bytes) {
-  bytes = align_up(bytes);
+void Arena::make_room(size_t bytes) {
   while (block_ < blocks_.size() && blocks_[block_].size() - used_ < bytes) {
     ++block_;
     used_ = 0;
@@ -20,9 +19,6 @@ std::byte* Arena::take_bytes(size_t bytes) {
     blocks_.emplace_back(memory_, std::max(bytes + bytes / 4, kSmallestBlock));
     used_ = 0;
   }
-  std::byte* at = blocks_[block_].data() + used_;
-  used_ += bytes;
-  return at;
 }
 
 void Arena::leave(size_t block, size_t used) noexcept {

@@ -56,7 +56,15 @@ class Arena {
   size_t leak() noexcept;
 
  private:
-  std::byte* take_bytes(size_t bytes);
+  std::byte* take_bytes(size_t bytes) {
+    bytes = align_up(bytes);
+    if (block_ == blocks_.size() || blocks_[block_].size() - used_ < bytes) make_room(bytes);
+    std::byte* const at = blocks_[block_].data() + used_;
+    used_ += bytes;
+    return at;
+  }
+  /// Goes on to a block that has room for `bytes` more.
+  void make_room(size_t bytes);
   void leave(size_t block, size_t used) noexcept;
 
   Memory& memory_;

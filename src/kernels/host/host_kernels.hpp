@@ -109,7 +109,9 @@ class HostKernels : public Kernels {
              const SparseBuffer& dropped) override {
     const In view(in);
     const std::span<const Acc> values(view.value, view.nnz);
-    host::partition(view, host::find_threshold(values, k, arena_, loops()), kept, dropped, loops());
+    const Threshold threshold = k < view.nnz ? host::find_threshold(values, k, arena_, loops())
+                                             : Threshold{};  // all pass, except zeros
+    host::partition(view, threshold, kept, dropped, loops());
   }
   void merge(std::span<const SparseSpan> inputs, const SparseBuffer& sum) override {
     host::merge<Acc, I>(inputs, sum, arena_);

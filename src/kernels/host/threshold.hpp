@@ -6,8 +6,8 @@
 #include <array>
 #include <bit>
 #include <limits>
-#include <numeric>
 #include <type_traits>
+#include <utility>
 
 #include "core/numeric.hpp"
 #include "kernels/kernels.hpp"
@@ -56,45 +56,55 @@ Threshold find_threshold(size_t k, VisitKeys visit_keys) {
   return prefix == 0 ? Threshold{} : Threshold{prefix, missing};
 }
 
-/// Up to this number of keys, a bisection is faster than counting digits.
+/// Up to this number of keys, splitting them bit by bit is faster than counting digits.
 constexpr size_t kFewKeys = 512;
 
-/// Finds the threshold of at most kFewKeys keys bit by bit from the top, without a branch that
-/// depends on a key.
+/// Finds the threshold of at most kFewKeys keys. Each round splits the keys that may be the k-th by
+/// the highest bit in which they differ, and goes on with one of the two parts. No branch depends
+/// on a single key.
 template <class T, class KeyAt>
-Threshold bisect_threshold(size_t n, size_t k, KeyAt key_at) {
-  constexpr size_t kLanes = 16;
-  std::array<Key<T>, kFewKeys> keys;
-  for (size_t j = 0; j < n; ++j) keys[j] = static_cast<Key<T>>(key_at(j));
-  const size_t end = (n + kLanes - 1) / kLanes * kLanes;
-  std::fill(keys.begin() + static_cast<std::ptrdiff_t>(n),
-            keys.begin() + static_cast<std::ptrdiff_t>(end), Key<T>{0});
-  const auto count_from = [&](Key<T> least) {
-    std::array<Key<T>, kLanes> reached{};
-    for (size_t j = 0; j < end; j += kLanes)
-      for (size_t lane = 0; lane < kLanes; ++lane) reached[lane] += keys[j + lane] >= least;
-    return std::accumulate(reached.begin(), reached.end(), size_t{0});
+Threshold split_threshold(size_t n, size_t k, KeyAt key_at) {
+  using K = Key<T>;
+  if (n < k) return {};
+  std::array<K, kFewKeys> first, second;
+  K *keys = first.data(), *others = second.data();
+  for (size_t j = 0; j < n; ++j) keys[j] = static_cast<K>(key_at(j));
+  const auto just_below = [&keys](size_t count) -> Threshold {
+    K lowest = std::numeric_limits<K>::max();
+    for (size_t j = 0; j < count; ++j) lowest = std::min(lowest, keys[j]);
+    return {lowest == 0 ? 0 : lowest - uint64_t{1}, 0};
   };
-  Key<T> least = 0;  // at least k keys reach it, if it is not 0
-  for (int bit = std::bit_width(kKeyEnd<T> - 1) - 1; bit >= 0; --bit) {
-    const auto candidate = static_cast<Key<T>>(least | Key<T>{1} << bit);
-    const size_t reached = count_from(candidate);
-    if (reached == k) {  // exactly k: there may be lower keys, which the caller did not pass
-      Key<T> lowest = std::numeric_limits<Key<T>>::max();
-      for (size_t j = 0; j < n; ++j)
-        if (keys[j] >= candidate) lowest = std::min(lowest, keys[j]);
-      return {lowest - uint64_t{1}, 0};
+  if (n == k) return just_below(n);
+  for (size_t missing = k;;) {  // of the n keys that are left, fewer than n pass
+    K any = 0, all = std::numeric_limits<K>::max();
+    for (size_t j = 0; j < n; ++j) {
+      any |= keys[j];
+      all &= keys[j];
     }
-    if (reached > k) least = candidate;
+    if (any == all) return any == 0 ? Threshold{} : Threshold{any, missing};
+    const int bit = std::bit_width(static_cast<K>(any ^ all)) - 1;
+    size_t ones = 0;
+    for (size_t j = 0; j < n; ++j) {
+      const K key = keys[j];
+      keys[ones] = key;
+      others[j - ones] = key;
+      ones += (key >> bit) & 1;
+    }
+    if (ones == missing) return just_below(ones);
+    if (ones > missing) {
+      n = ones;
+    } else {
+      missing -= ones;
+      n -= ones;
+      std::swap(keys, others);
+    }
   }
-  if (least == 0) return {};
-  return {least, k - count_from(static_cast<Key<T>>(least + 1))};
 }
 
 /// Finds the threshold of n keys that are given by position.
 template <class T, class KeyAt>
 Threshold find_threshold(size_t n, size_t k, KeyAt key_at) {
-  if (k > 0 && n <= kFewKeys) return bisect_threshold<T>(n, k, key_at);
+  if (k > 0 && n <= kFewKeys) return split_threshold<T>(n, k, key_at);
   return find_threshold<T>(k, [n, key_at](auto visit) {
     for (size_t j = 0; j < n; ++j) visit(key_at(j));
   });
