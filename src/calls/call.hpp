@@ -91,6 +91,8 @@ class Call {
   /// their own accumulation type. Requires can_reduce_in_node().
   virtual void reduce_scatter_in_node(const void* in, size_t shares, size_t count, DataType type,
                                       void* out);
+  /// Returns whether probe() and seconds() measure; otherwise they return none.
+  virtual bool measures() const { return false; }
   /// Returns the seconds that these two messages take. Returns none if they cannot be measured:
   /// the host does not see them, or the messages of other verbs are sent with them.
   virtual std::optional<double> probe(const Probe&) { return {}; }

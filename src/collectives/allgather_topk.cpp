@@ -29,8 +29,13 @@ Outcome run(Env& env, const Problem& problem, ShapeCache& cache) {
   Kernels& kernels = env.kernels;
   const Region all_indices{0, problem.count};
 
-  // 1.
-  const ConstBytes own = pack_region(env, problem.local, all_indices);
+  // 1. A single rank reads its own entries in place, and has nothing to pack.
+  const std::optional<SparseSpan> in_place = kernels.slice(problem.local, all_indices);
+  ConstBytes own;
+  if (env.call.size() > 1 || !in_place)
+    own = pack_region(env, problem.local, all_indices);
+  else
+    Stopwatch(env.stats, Phase::pack).took_no_time();
   // 2.
   const uint64_t entries =
       problem.k != kAll ? problem.k : cache.entries / static_cast<uint64_t>(env.call.size());
@@ -40,8 +45,7 @@ Outcome run(Env& env, const Problem& problem, ShapeCache& cache) {
   // 3.
   const auto messages = env.arena.take_span<Message>(all.size());
   for (size_t r = 0; r < all.size(); ++r) messages[r] = {all[r].message, all_indices};
-  const ReceivedVectors received =
-      unpack_vectors(env, messages, kernels.slice(problem.local, all_indices));
+  const ReceivedVectors received = unpack_vectors(env, messages, in_place);
   const Stopwatch watch(env.stats, Phase::reduce);
   const SparseBuffer sum = kernels.sparse(std::min<uint64_t>(received.entries, problem.count));
   kernels.merge(received.spans, sum);

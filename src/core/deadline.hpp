@@ -32,10 +32,13 @@ class Deadline {
   Clock::time_point start() const { return start_; }
   /// Returns whether more than half of the time has passed.
   bool mostly_passed() const { return Clock::now() - start_ > (at_ - start_) / 2; }
-  bool passed() const { return at_ != Clock::time_point::max() && Clock::now() >= at_; }
+  bool passed() const { return at_ != Clock::time_point::max() && passed(Clock::now()); }
+  /// Does the same, for callers that have just read the clock.
+  bool passed(Clock::time_point now) const { return at_ != Clock::time_point::max() && now >= at_; }
   /// Returns the deadline or the time `pause` from now, whichever is first.
-  Clock::time_point within(std::chrono::microseconds pause) const {
-    return std::min(at_, Clock::now() + pause);
+  Clock::time_point within(std::chrono::microseconds pause,
+                           Clock::time_point now = Clock::now()) const {
+    return std::min(at_, now + pause);
   }
 
  private:
@@ -44,9 +47,12 @@ class Deadline {
 };
 
 /// Throws Timeout if the deadline has passed. For calls that compute and do not wait.
-inline void refuse_passed(const Deadline& deadline) {
-  if (deadline.passed())
+inline void refuse_passed(const Deadline& deadline, Clock::time_point now) {
+  if (deadline.passed(now))
     fail(sparsecollTimeout, "deadline passed while this rank computed its part of the call");
+}
+inline void refuse_passed(const Deadline& deadline) {
+  if (deadline.passed()) refuse_passed(deadline, Clock::time_point::max());
 }
 
 }  // namespace sparsecoll

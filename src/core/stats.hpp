@@ -85,16 +85,21 @@ struct Stats {
 /// contains it, if any.
 class Stopwatch {
  public:
-  Stopwatch(Stats& stats, Phase phase)
+  Stopwatch(Stats& stats, Phase phase) : Stopwatch(stats, phase, Clock::now()) {}
+  /// `now`: the time, for callers that have just read the clock.
+  Stopwatch(Stats& stats, Phase phase, Clock::time_point now)
       : stats_(stats),
         phase_(phase),
         outer_(std::exchange(stats.running, phase)),
         range_(stats.profiler, kPhases[static_cast<size_t>(phase)]),
-        start_(Clock::now()) {
+        start_(now) {
     if (stats_.progress) stats_.progress->reach(stage_of(phase_), start_);
   }
+  /// Makes the phase end when it began: there was nothing to do in it.
+  void took_no_time() { took_no_time_ = true; }
+  Clock::time_point start() const { return start_; }
   ~Stopwatch() {
-    const auto end = Clock::now();
+    const auto end = took_no_time_ ? start_ : Clock::now();
     const double spent = std::chrono::duration<double>(end - start_).count();
     stats_.in(phase_) += spent;
     if (outer_) stats_.in(*outer_) -= spent;
@@ -117,6 +122,7 @@ class Stopwatch {
   std::optional<Phase> outer_;
   const ProfilerRange range_;
   Clock::time_point start_;
+  bool took_no_time_ = false;
 };
 
 }  // namespace sparsecoll

@@ -85,18 +85,18 @@ void abandon_call(Channel& channel, FrameSender& sender, const CallParameters& p
       return take_notice(channel, parameters.sequence, peer, notices[static_cast<size_t>(peer)]);
     });
   };
-  channel.wait(std::move(peers), {.deadline = parameters.deadline,
-                                  .on_frame =
-                                      [&](int peer, const Frame& frame) {
-                                        refuse_gossip(parameters, identity.descriptor, peer, frame);
-                                      },
-                                  .update = take_notices,
-                                  .missing =
-                                      [](const std::vector<int>& awaited) {
-                                        return text("call abandoned, but nothing was heard from ",
-                                                    name_ranks(awaited));
-                                      },
-                                  .reports_own_timeout = false});
+  channel.wait(peers, {.deadline = parameters.deadline,
+                       .on_frame =
+                           [&](int peer, const Frame& frame) {
+                             refuse_gossip(parameters, identity.descriptor, peer, frame);
+                           },
+                       .update = take_notices,
+                       .missing =
+                           [](const std::vector<int>& awaited) {
+                             return text("call abandoned, but nothing was heard from ",
+                                         name_ranks(awaited));
+                           },
+                       .reports_own_timeout = false});
   channel.flush(parameters.deadline);
   if (problem) throw Error(*problem);
   const std::string what = find_disagreement(notices, rank);

@@ -33,7 +33,9 @@ Channel::Channel(Transport& transport, Memory& memory, bool verify, const Channe
       queues_(static_cast<size_t>(size_)),
       gossip_(static_cast<size_t>(size_)),
       sent_(static_cast<size_t>(size_)),
-      received_(static_cast<size_t>(size_)) {}
+      received_(static_cast<size_t>(size_)) {
+  awaited_.reserve(static_cast<size_t>(size_));
+}
 
 void Channel::begin(uint64_t sequence) {
   current_ = sequence;
@@ -196,7 +198,9 @@ void Channel::abort() noexcept {
   transport_.interrupt();
 }
 
-void Channel::wait(std::vector<int> awaited, const ChannelWait& wait) {
+void Channel::wait(std::span<const int> peers, const ChannelWait& wait) {
+  std::vector<int>& awaited = awaited_;
+  awaited.assign(peers.begin(), peers.end());
   FlightRecorder::Wait recorded(recorder_);
   for (;;) {
     // Asked before progress(): if a peer had left by then, progress() receives its last frames.
@@ -214,7 +218,7 @@ void Channel::wait(std::vector<int> awaited, const ChannelWait& wait) {
     wait.update(awaited);
     if (awaited.empty()) return;
     if (!all) {
-      check(wait.deadline, missing);
+      check(wait.deadline, missing, Clock::now());
       continue;
     }
     refuse_gone(gone_peers, awaited);
@@ -224,19 +228,23 @@ void Channel::wait(std::vector<int> awaited, const ChannelWait& wait) {
   }
 }
 
-void Channel::check(const Deadline& deadline, FunctionRef<std::string()> missing) const {
+void Channel::check(const Deadline& deadline, FunctionRef<std::string()> missing,
+                    Clock::time_point now) const {
   if (aborted_) fail(sparsecollInvalidUsage, "aborted by sparsecollCommAbort");
-  if (deadline.passed()) fail(sparsecollTimeout, "deadline passed, ", missing());
+  if (deadline.passed(now)) fail(sparsecollTimeout, "deadline passed, ", missing());
 }
 
 void Channel::pause(const Deadline& deadline, FunctionRef<std::string()> missing) {
-  check(deadline, missing);
-  transport_.idle(deadline.within(kPause));
+  const auto now = Clock::now();
+  check(deadline, missing, now);
+  transport_.idle(deadline.within(kPause, now));
 }
 
-void Channel::flush_until_0(const Deadline& deadline, size_t (Transport::*unsent)()) {
+bool Channel::flush_until_0(const Deadline& deadline, size_t (Transport::*unsent)()) {
+  bool waited = false;
   while ((transport_.*unsent)() > 0) {
     progress(ignore_frame);
+    waited = true;
     if ((transport_.*unsent)() == 0) break;
     pause(deadline, [&] {
       std::vector<int> slow;
@@ -247,9 +255,12 @@ void Channel::flush_until_0(const Deadline& deadline, size_t (Transport::*unsent
     });
   }
   if (trace_) trace_->poll();
+  return waited;
 }
 
-void Channel::flush(const Deadline& deadline) { flush_until_0(deadline, &Transport::unsent); }
+bool Channel::flush(const Deadline& deadline) {
+  return flush_until_0(deadline, &Transport::unsent);
+}
 
 void Channel::flush_handed_over(const Deadline& deadline) {
   flush_until_0(deadline, &Transport::unsent_handed_over);

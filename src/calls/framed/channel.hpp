@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -114,7 +115,7 @@ class Channel {
   bool progress(FunctionRef<void(int peer, const Frame&)> on_frame);
   /// Receives until nothing is awaited any more. Throws Timeout at the deadline, RemoteError if an
   /// awaited peer has gone, and whatever progress() throws.
-  void wait(std::vector<int> awaited, const ChannelWait& wait);
+  void wait(std::span<const int> peers, const ChannelWait& wait);
   /// Frames of this peer in the order in which it sent them.
   FrameQueue& queue(int peer) { return queues_[static_cast<size_t>(peer)]; }
   /// Gossip of this peer for all states, in the order in which it sent them.
@@ -142,8 +143,9 @@ class Channel {
   void resume() noexcept { aborted_ = false; }
   /// Moves a payload from memory of a device to the host.
   void copy_to_host(Frame& frame);
-  /// Waits until all sent memory may be used again. Receives meanwhile.
-  void flush(const Deadline& deadline);
+  /// Waits until all sent memory may be used again. Receives meanwhile. Returns false if there was
+  /// nothing to wait for.
+  bool flush(const Deadline& deadline);
   /// Waits until all frames that were handed over have been sent. Receives meanwhile.
   void flush_handed_over(const Deadline& deadline);
 
@@ -168,10 +170,11 @@ class Channel {
   /// Throws RemoteError if a peer of `gone` is still awaited.
   void refuse_gone(const std::vector<int>& gone, const std::vector<int>& awaited) const;
   /// Throws if the deadline has passed or the communicator was aborted.
-  void check(const Deadline& deadline, FunctionRef<std::string()> missing) const;
+  void check(const Deadline& deadline, FunctionRef<std::string()> missing,
+             Clock::time_point now) const;
   /// Calls check(), and then waits for a short time.
   void pause(const Deadline& deadline, FunctionRef<std::string()> missing);
-  void flush_until_0(const Deadline& deadline, size_t (Transport::*unsent)());
+  bool flush_until_0(const Deadline& deadline, size_t (Transport::*unsent)());
   bool ends_call(const Frame& frame) const {
     return frame.kind() == FrameKind::fatal && frame.header.sequence <= current_;
   }
@@ -191,6 +194,7 @@ class Channel {
   size_t gossip_bytes_ = 0;       ///< bytes of the blocks in gossip_
   std::vector<uint64_t> states_;  ///< open states, rising
   uint64_t newest_state_ = 0;     ///< the newest state that was ever open here
+  std::vector<int> awaited_;      ///< the peers for which wait() waits
   std::vector<uint64_t> sent_;
   std::vector<uint64_t> received_;
   std::vector<Block> notices_;  ///< fatal notices, kept while they are being sent

@@ -6,7 +6,8 @@
 
 namespace sparsecoll {
 
-CoveredRanks::CoveredRanks(int own, int ranks) : own_(own), covered_(static_cast<size_t>(ranks)) {
+CoveredRanks::CoveredRanks(int own, int ranks, Arena& arena)
+    : own_(own), covered_(arena.take_span<bool>(static_cast<size_t>(ranks))) {
   add(own);
 }
 

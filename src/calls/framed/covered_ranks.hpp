@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "calls/framed/frame.hpp"
+#include "core/arena.hpp"
 
 namespace sparsecoll {
 
@@ -13,8 +14,8 @@ namespace sparsecoll {
 /// arguments.
 class CoveredRanks {
  public:
-  /// Makes a set in which only `own` is covered.
-  CoveredRanks(int own, int ranks);
+  /// Makes a set in which only `own` is covered. Its memory lives in the arena's current scope.
+  CoveredRanks(int own, int ranks, Arena& arena);
 
   void add(int rank);
   /// Adds the ranks that the sender of a frame reports as covered.
@@ -31,7 +32,7 @@ class CoveredRanks {
  private:
   int own_;
   int count_ = 0;
-  std::vector<bool> covered_;
+  std::span<bool> covered_;
 };
 
 }  // namespace sparsecoll

@@ -24,7 +24,7 @@ FrameSender::FrameSender(Channel& channel, const CallParameters& parameters,
       arena_(arena),
       deadline_(parameters.deadline),
       stats_(parameters.stats),
-      covered_(channel.rank(), channel.size()) {}
+      covered_(channel.rank(), channel.size(), arena) {}
 
 FrameHeader FrameSender::header(FrameKind kind) const {
   FrameHeader header{};

@@ -75,7 +75,7 @@ void FramedCall::exchange_each(std::span<Transfer> transfers,
                                FunctionRef<void(size_t transfer)> on_message) {
   if (transfers.empty()) return;
   const Stopwatch watch(stats(), Phase::exchange);
-  check_deadline();
+  refuse_passed(deadline(), watch.start());
   if (rotates(transfers)) {
     send_paced(transfers);
   } else {
@@ -152,7 +152,7 @@ void FramedCall::check_arrived(int peer, const Frame& frame) {
   if (kernels_ && !probes_ && !frame.is_on_device()) kernels_->prefetch(frame.payload());
 }
 
-void FramedCall::wait_for_any(std::vector<int> peers) {
+void FramedCall::wait_for_any(std::span<const int> peers) {
   for (int peer = 0; peer < size(); ++peer) {
     for (const Frame& frame : channel_.gossip(peer))
       refuse_gossip(parameters_, identity_.descriptor, peer, frame);
@@ -161,7 +161,7 @@ void FramedCall::wait_for_any(std::vector<int> peers) {
   const auto remove_arrived = [this](std::vector<int>& awaited) {
     if (std::erase_if(awaited, [this](int peer) { return has_arrived(peer); }) > 0) awaited.clear();
   };
-  channel_.wait(std::move(peers),
+  channel_.wait(peers,
                 {.deadline = deadline(),
                  .on_frame = [this](int peer, const Frame& frame) { check_arrived(peer, frame); },
                  .update = remove_arrived,
@@ -181,15 +181,16 @@ ConstBytes FramedCall::take_message(int peer, MessageMemory message_memory) {
 
 void FramedCall::receive(std::span<Transfer> transfers,
                          FunctionRef<void(size_t transfer)> on_message) {
-  std::vector<size_t> missing;
+  const auto missing = arena_.take_span<size_t>(transfers.size());
+  const auto peers = arena_.take_span<int>(transfers.size());
+  size_t left = 0;
   for (size_t i = 0; i < transfers.size(); ++i)
-    if (transfers[i].in_bound > 0) missing.push_back(i);
+    if (transfers[i].in_bound > 0) missing[left++] = i;
   do {  // A rank that receives nothing also checks once whether a peer has failed or abandoned.
-    std::vector<int> peers;
-    for (const size_t i : missing) peers.push_back(transfers[i].peer);
-    wait_for_any(std::move(peers));
+    for (size_t m = 0; m < left; ++m) peers[m] = transfers[missing[m]].peer;
+    wait_for_any(peers.first(left));
     size_t still = 0;
-    for (const size_t i : missing) {
+    for (const size_t i : missing.first(left)) {
       Transfer& transfer = transfers[i];
       if (!has_arrived(transfer.peer)) {
         missing[still++] = i;
@@ -199,13 +200,13 @@ void FramedCall::receive(std::span<Transfer> transfers,
       check_size(transfer);
       on_message(i);
     }
-    missing.resize(still);
-  } while (!missing.empty());
+    left = still;
+  } while (left > 0);
 }
 
 std::vector<FramedCall::Received> FramedCall::receive_some(std::span<const int> peers) {
   const Stopwatch watch(stats(), Phase::exchange);
-  wait_for_any({peers.begin(), peers.end()});
+  wait_for_any(peers);
   std::vector<Received> messages;
   for (const int peer : peers)
     while (!channel_.queue(peer).empty() &&
@@ -270,10 +271,11 @@ void FramedCall::confirm() {
   if (!sender_.covered().all())
     fail(sparsecollInternalError, "only ", sender_.covered().count(), " of ", size(),
          " ranks were heard of");
-  check_deadline();
+  const Clock::time_point now = Clock::now();
+  refuse_passed(deadline(), now);
   {
-    const Stopwatch watch(stats(), Phase::exchange);
-    channel_.flush(deadline());
+    Stopwatch watch(stats(), Phase::exchange, now);
+    if (!channel_.flush(deadline())) watch.took_no_time();
   }
   if (Progress* const progress = stats().progress) progress->reach(Stage::confirmed);
 }

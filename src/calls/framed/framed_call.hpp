@@ -52,6 +52,7 @@ class FramedCall final : public AgreedCall {
   bool can_read_peers() const override { return channel_.transport().can_read_peers(); }
   void exchange_each(std::span<Transfer> transfers,
                      FunctionRef<void(size_t transfer)> on_message) override;
+  bool measures() const override { return true; }
   std::optional<double> probe(const Probe& probe) override;
   std::optional<double> seconds() const override;
   void mark_covered(std::span<const int> ranks) override;
@@ -82,7 +83,7 @@ class FramedCall final : public AgreedCall {
   void receive(std::span<Transfer> transfers, FunctionRef<void(size_t transfer)> on_message);
   /// Waits until a message of at least one of the peers has arrived. Returns at once if there are
   /// no peers.
-  void wait_for_any(std::vector<int> peers);
+  void wait_for_any(std::span<const int> peers);
   /// Takes the next message of that peer out of the channel.
   ConstBytes take_message(int peer, MessageMemory message_memory);
   /// Checks a frame as soon as it arrives. Throws Abandoned or RemoteError.

@@ -125,14 +125,13 @@ void Shrink::wait_for_all(const Deadline& deadline, FunctionRef<bool(int peer)> 
     still = awaited;
   };
   try {
-    channel_.wait(std::move(peers), {.deadline = deadline,
-                                     .on_frame = [](int, const Frame&) {},
-                                     .update = update,
-                                     .missing =
-                                         [](const std::vector<int>& awaited) {
-                                           return text("nothing was heard from ",
-                                                       name_ranks(awaited));
-                                         }});
+    channel_.wait(peers, {.deadline = deadline,
+                          .on_frame = [](int, const Frame&) {},
+                          .update = update,
+                          .missing =
+                              [](const std::vector<int>& awaited) {
+                                return text("nothing was heard from ", name_ranks(awaited));
+                              }});
   } catch (const Error& error) {
     if (error.code() == sparsecollTimeout)
       for (const int peer : still)
