@@ -54,7 +54,7 @@ class AlltoallOperation final : public Operation, private AlltoallArguments {
     check_entries("send", *send, kernels(communicator));
   }
 
-  MemoryUse memory_use() const override {
+  MemoryUse buffers_in_use() const override {
     const auto in = byte_ranges("send.indices", "send.values", *send);
     const auto out = byte_ranges("recv.indices", "recv.values", *recv);
     MemoryUse all{{in[0], in[1], in[2], {"send", send, sizeof *send}, bounds.byte_range()},

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <unistd.h>
+#include <sys/types.h>
 
 #include <atomic>
 #include <functional>
@@ -30,6 +30,9 @@
 #include "core/function_ref.hpp"
 
 namespace sparsecoll {
+
+/// Returns the system's number of the calling thread. Asks the system only once in each thread.
+pid_t own_thread();
 
 /// One rank's end of a communicator: its connection to the other ranks, the state that outlives a
 /// call, and the way in which calls run.
@@ -78,9 +81,9 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   /// Lets the calling thread in, for a function with this name, which is static text. Returns false
   /// if a thread is inside.
   bool enter(const char* operation);
-  void leave() { inside_ = 0; }
+  void leave() { inside_.store(0, std::memory_order_release); }
   /// Returns whether the calling thread is inside. Any thread may call it.
-  bool is_inside() const { return inside_ == ::gettid(); }
+  bool is_inside() const { return inside_ == own_thread(); }
   /// Returns the reason why enter() has refused a thread. Any thread may call it.
   Error refusal(const char* operation) const;
 

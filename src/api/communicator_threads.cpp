@@ -1,6 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 // Several threads on one communicator: who is inside, who waits for calls, and notifications.
+#include <unistd.h>
+
 #include <new>
 
 #include "api/bridge.hpp"
@@ -20,6 +22,18 @@ namespace {
 
 }  // namespace
 
+pid_t own_thread() {
+  struct Known {
+    uint64_t generation;
+    pid_t number;
+  };
+  static thread_local Known known{0, 0};
+  // In a child the thread that forked has another number.
+  if (const uint64_t now = process_generation(); known.number == 0 || known.generation != now)
+    known = {now, ::gettid()};
+  return known.number;
+}
+
 void Communicator::throw_queued_failure(uint64_t number) {
   if (const auto failure = completions_.take_failure(number)) throw_failure(*failure);
 }
@@ -37,13 +51,13 @@ void Communicator::wait_for_call(uint64_t number) {
 
 bool Communicator::enter(const char* operation) {
   pid_t nobody = 0;
-  if (!inside_.compare_exchange_strong(nobody, ::gettid())) return false;
-  inside_for_ = operation;
+  if (!inside_.compare_exchange_strong(nobody, own_thread())) return false;
+  inside_for_.store(operation, std::memory_order_release);
   return true;
 }
 
 Error Communicator::refusal(const char* operation) const {
-  const pid_t inside = inside_, here = ::gettid();
+  const pid_t inside = inside_, here = own_thread();
   const char* const inside_for = inside_for_;
   if (inside == 0)
     return {sparsecollInvalidUsage, "another thread was inside a call on this communicator"};

@@ -57,13 +57,13 @@ class CoordinateOperation final : public Operation, private CoordinateArguments 
     check_entries("send", *send, kernels(communicator));
   }
 
-  MemoryUse memory_use() const override {
+  MemoryUse buffers_in_use() const override {
     const auto in = byte_ranges("send.indices", "send.values", *send);
     const auto out = byte_ranges("recv.indices", "recv.values", *recv);
     return {{in[0], in[1], in[2], {"send", send, sizeof *send}},
-            {out[0], out[1], out[2], {"recv", recv, sizeof *recv}},
-            residual.get()};
+            {out[0], out[1], out[2], {"recv", recv, sizeof *recv}}};
   }
+  Residual* residual_in_use() const override { return residual.get(); }
 
   void run(const Invocation& invocation) override {
     Communicator& communicator = invocation.communicator;

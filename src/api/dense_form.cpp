@@ -44,10 +44,11 @@ class DenseOperation final : public Operation, private DenseArguments {
     check_rule(residual.get(), !only && shards(communicator, count, type));
   }
 
-  MemoryUse memory_use() const override {
+  MemoryUse buffers_in_use() const override {
     const size_t bytes = count * size_of(type);
-    return {{{"sendbuff", send, bytes}}, {{"recvbuff", recv, bytes}}, residual.get()};
+    return {{{"sendbuff", send, bytes}}, {{"recvbuff", recv, bytes}}};
   }
+  Residual* residual_in_use() const override { return residual.get(); }
 
   void run(const Invocation& invocation) override {
     Kernels& kernels = context().kernels(invocation.communicator, type, narrowest_index(count));

@@ -135,7 +135,7 @@ void run_group(Communicator& communicator, const Operations& operations) {
   std::vector<ShapeCache> caches;
   for (const auto& each : operations) {
     shapes.push_back(each->descriptor());
-    caches.push_back(communicator.shape_caches().get(shapes.back()));
+    caches.push_back(communicator.shape_caches().get(shapes.back().hash()));
     agreed.push_back(with_cache_hash(shapes.back(), caches.back()));
   }
   Descriptor group;
@@ -157,7 +157,7 @@ void run_group(Communicator& communicator, const Operations& operations) {
     }
     const auto run = [&, c, after](AgreedCall& call) {
       if (after >= 0) caches[c] = caches[static_cast<size_t>(after)];
-      invoke(*operations[c], {communicator, call, shapes[c], caches[c]});
+      invoke(*operations[c], {communicator, call, shapes[c], shapes[c].hash(), caches[c]});
     };
     tasks.push_back({run, after});
   }

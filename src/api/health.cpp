@@ -11,6 +11,7 @@ namespace sparsecoll {
 
 void Health::check() const {
   const auto failure = late_failure();  // without the lock, because it may wait
+  if (code_ == sparsecollSuccess && !failure) return;
   const std::lock_guard lock(mutex_);
   if (code_ != sparsecollSuccess) throw Error(code_, why_);
   if (failure) throw Error(*failure);

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -56,8 +57,8 @@ class Health {
   std::optional<Error> late_failure() const;
 
   StreamLink* const stream_link_;
-  mutable std::mutex mutex_;  ///< guards all members below
-  sparsecollResult_t code_ = sparsecollSuccess;
+  mutable std::mutex mutex_;                                 ///< guards all members below
+  std::atomic<sparsecollResult_t> code_{sparsecollSuccess};  ///< can be read without the lock
   std::string why_;
   /// The last message of a thread, and the message that last_error() has returned to it.
   struct LastError {

@@ -16,7 +16,7 @@ class Measure final : public Operation {
     descriptor.verb = static_cast<uint64_t>(Verb::comm_measure);
     return descriptor;
   }
-  MemoryUse memory_use() const override { return {}; }
+  MemoryUse buffers_in_use() const override { return {}; }
 
   void run(const Invocation& invocation) override {
     Communicator& communicator = invocation.communicator;

@@ -10,7 +10,7 @@ Descriptor with_cache_hash(Descriptor shape, const ShapeCache& cache) {
 }
 
 void invoke(Operation& operation, const Invocation& invocation) {
-  Residual* const residual = operation.memory_use().residual;
+  Residual* const residual = operation.residual_in_use();
   const auto add_to_residual = [&] {
     if (residual)
       residual->record_call(invocation.descriptor, invocation.communicator.running_call());
@@ -25,13 +25,14 @@ void invoke(Operation& operation, const Invocation& invocation) {
 }
 
 void run(Communicator& communicator, Operation& operation) {
-  const Descriptor shape = operation.descriptor();
+  const Descriptor arguments = operation.descriptor();
+  const uint64_t shape = arguments.hash();
   ShapeCache cache = communicator.shape_caches().get(shape);
   const auto body = [&](AgreedCall& call) {
-    invoke(operation, {communicator, call, shape, cache});
+    invoke(operation, {communicator, call, arguments, shape, cache});
   };
   communicator.run_collective(
-      with_cache_hash(shape, cache), [&] { operation.check(communicator); }, body);
+      with_cache_hash(arguments, cache), [&] { operation.check(communicator); }, body);
 }
 
 void run_and_wait(Communicator& communicator, Operation& operation) {

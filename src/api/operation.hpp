@@ -16,6 +16,7 @@ struct Invocation {
   Communicator& communicator;
   AgreedCall& call;
   const Descriptor& descriptor;  ///< the arguments on which the ranks agree
+  uint64_t shape;                ///< their hash, by which the cache is found
   ShapeCache& cache;             ///< the cache of this shape, which the commit stores
 };
 
@@ -43,7 +44,13 @@ class Operation {
     check_arguments(communicator);
   }
   /// Returns the caller's memory that the verb uses. Valid after check().
-  virtual MemoryUse memory_use() const = 0;
+  MemoryUse memory_use() const {
+    MemoryUse use = buffers_in_use();
+    use.residual = residual_in_use();
+    return use;
+  }
+  /// Returns the residual that the verb updates; null if there is none. Valid after check().
+  virtual Residual* residual_in_use() const { return nullptr; }
   /// Exchanges, confirms, then writes outputs and state. Throws Truncated if an output was too
   /// small, after everything else is done.
   virtual void run(const Invocation& invocation) = 0;
@@ -56,6 +63,8 @@ class Operation {
  private:
   /// Returns the buffers among the arguments, which need not have been checked yet.
   virtual Buffers buffers() const noexcept = 0;
+  /// Returns memory_use() without the residual.
+  virtual MemoryUse buffers_in_use() const = 0;
   virtual void check_arguments(Communicator& communicator) = 0;
 
   ExecutionContext context_;

@@ -39,7 +39,7 @@ class Create final : public Operation {
            identity_.count);
   }
 
-  MemoryUse memory_use() const override { return {}; }
+  MemoryUse buffers_in_use() const override { return {}; }
 
   void run(const Invocation& invocation) override {
     Communicator& communicator = invocation.communicator;
@@ -84,7 +84,7 @@ class Drain final : public Operation {
     state_->bind_to(context().device());
   }
 
-  MemoryUse memory_use() const override { return {}; }
+  MemoryUse buffers_in_use() const override { return {}; }
 
   void run(const Invocation& invocation) override {
     state_->drain(context(), invocation.communicator, invocation.call, tensors_);

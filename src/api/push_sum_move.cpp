@@ -39,7 +39,7 @@ class Move final : public Operation {
            ": x may hold what no rank has sent");
   }
 
-  MemoryUse memory_use() const override { return {}; }
+  MemoryUse buffers_in_use() const override { return {}; }
 
   void run(const Invocation& invocation) override {
     Communicator& to = invocation.communicator;

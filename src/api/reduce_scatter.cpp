@@ -60,12 +60,12 @@ class ReduceScatterOperation final : public Operation, private ReduceScatterArgu
     check_rule(residual.get(), sharded);
   }
 
-  MemoryUse memory_use() const override {
+  MemoryUse buffers_in_use() const override {
     const auto out = byte_ranges("recv.indices", "recv.values", *recv);
     return {{{"sendbuff", send, values * size_of(type)}, bounds.byte_range()},
-            {out[0], out[1], out[2], {"recv", recv, sizeof *recv}},
-            residual.get()};
+            {out[0], out[1], out[2], {"recv", recv, sizeof *recv}}};
   }
+  Residual* residual_in_use() const override { return residual.get(); }
 
   void run(const Invocation& invocation) override {
     Communicator& communicator = invocation.communicator;

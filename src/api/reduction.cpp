@@ -119,7 +119,7 @@ const Algorithm& Reduction::sparse_algorithm(const Problem& problem, Form form) 
 }
 
 bool Reduction::learns() const {
-  return !env_.rounds() && env_.call.size() > 1 && env_.call.seconds();
+  return !env_.rounds() && env_.call.size() > 1 && env_.call.measures();
 }
 
 const Algorithm& Reduction::automatic(const ProblemSize& size, const Network& network) {
@@ -148,7 +148,7 @@ Outcome Reduction::run(const Algorithm& algorithm, Problem problem) {
   // call before it confirmed, so that the cache must be complete before confirm().
   if (problem.k == kAll && problem.regions.empty()) invocation_.cache.result = result;
   confirm(selected, result);
-  invocation_.communicator.shape_caches().store(invocation_.descriptor.hash(), invocation_.cache);
+  invocation_.communicator.shape_caches().store(invocation_.shape, invocation_.cache);
   if (measured_network_) invocation_.communicator.network_model().network = *measured_network_;
   if (learned_topology_)
     invocation_.communicator.set_topology(invocation_.communicator.network_model().path,

@@ -71,7 +71,7 @@ class MoveToShards final : public Operation {
 
   void check_arguments(Communicator& to) override { undo_uncommitted(*residual_, from_, to); }
 
-  MemoryUse memory_use() const override { return {}; }
+  MemoryUse buffers_in_use() const override { return {}; }
 
   void run(const Invocation& invocation) override {
     Communicator& to = invocation.communicator;

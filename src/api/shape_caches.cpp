@@ -10,8 +10,8 @@ namespace {
 constexpr size_t kMaxShapes = 256;
 }
 
-ShapeCache ShapeCaches::get(const Descriptor& shape) const {
-  const ShapeCache* const found = find(shape.hash());
+ShapeCache ShapeCaches::get(uint64_t shape) const {
+  const ShapeCache* const found = find(shape);
   return found ? *found : ShapeCache{};
 }
 

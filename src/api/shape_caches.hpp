@@ -21,8 +21,9 @@ struct CachedShape {
 /// that of its queue, may use it.
 class ShapeCaches {
  public:
-  /// Returns a copy of the cache of this shape; an empty one if no call has stored one.
-  ShapeCache get(const Descriptor& shape) const;
+  /// Returns a copy of the cache of the shape with this hash; an empty one if no call has stored
+  /// one.
+  ShapeCache get(uint64_t shape) const;
   /// Returns the cache of the shape with this hash; null if there is none.
   const ShapeCache* find(uint64_t shape) const;
   /// Stores the cache from which the next call of the shape with this hash starts.

@@ -10,17 +10,20 @@ namespace sparsecoll {
 
 namespace {
 
-constexpr size_t kFixedWords = 10;
 /// Bits of the third word. With kHasShards one more word follows the fixed ones.
 constexpr uint64_t kOverloaded = 1, kHasShards = 2;
 
 }  // namespace
 
-std::vector<uint64_t> ShapeCache::words() const {
+std::array<uint64_t, ShapeCache::kFixedWords> ShapeCache::fixed_words() const {
   const uint64_t flags = (overloaded ? kOverloaded : 0) | (shards != 0 ? kHasShards : 0);
-  std::vector<uint64_t> words{
-      own_threshold, calls_since_repartition, flags,  threshold,        entries,
-      threshold_age, reused_threshold,        result, threshold_change, exact_calls};
+  return {own_threshold, calls_since_repartition, flags,  threshold,        entries,
+          threshold_age, reused_threshold,        result, threshold_change, exact_calls};
+}
+
+std::vector<uint64_t> ShapeCache::words() const {
+  const std::array<uint64_t, kFixedWords> fixed = fixed_words();
+  std::vector<uint64_t> words(fixed.begin(), fixed.end());
   if (shards != 0) words.push_back(shards);
   words.insert(words.end(), boundaries.begin(), boundaries.end());
   return words;
@@ -50,12 +53,19 @@ std::optional<ShapeCache> ShapeCache::from_words(std::span<const uint64_t> words
 
 uint64_t ShapeCache::hash() const {
   if (shards != 0) return checksum(std::as_bytes(std::span(&shards, 1)));
-  ShapeCache agreed = *this;
-  agreed.own_threshold = 0;
-  std::vector<uint64_t> words = agreed.words();
+  std::array<uint64_t, kFixedWords> agreed = fixed_words();
+  agreed[0] = 0;  // only this rank knows own_threshold
   const auto tried = trials.words();
-  words.insert(words.end(), tried.begin(), tried.end());
-  return checksum(std::as_bytes(std::span(words)));
+  // The checksum of all these words. Every call needs it, so that nothing is allocated.
+  size_t bytes = 0;
+  uint64_t sum = 0;
+  for (const auto& words :
+       {std::span<const uint64_t>(agreed), std::span<const uint64_t>(boundaries),
+        std::span<const uint64_t>(tried)}) {
+    sum += checksum_of_chunk(std::as_bytes(words), bytes);
+    bytes += words.size_bytes();
+  }
+  return mix(bytes) + sum;
 }
 
 }  // namespace sparsecoll

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -40,6 +41,11 @@ struct ShapeCache {
   /// from_words() is the inverse. It returns nothing if the words are not those of a cache.
   std::vector<uint64_t> words() const;
   static std::optional<ShapeCache> from_words(std::span<const uint64_t> words);
+
+ private:
+  static constexpr size_t kFixedWords = 10;
+  /// Returns the words that every cache has. They precede the others.
+  std::array<uint64_t, kFixedWords> fixed_words() const;
 };
 
 }  // namespace sparsecoll
