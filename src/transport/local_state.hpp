@@ -23,8 +23,8 @@ struct Inbox {
     int peer;          ///< the sender
     bool handed_over;  ///< the message's memory belongs to the sender's pool
     Buffer bytes;
-    Clock::time_point due;  ///< the time from which it may be received; later than now if a test
-                            ///< delays it
+    Clock::time_point due;  ///< the time from which it may be received; the least time unless a
+                            ///< test delays it
   };
   Memory memory;
   Pool pool{memory};
