@@ -14,6 +14,7 @@ namespace {
 
 constexpr int kNoPeer = -1;
 constexpr int kMostMatches = 256;  // of one poll(), which must return even if peers never stop
+constexpr int kShortBytes = 2048;  // MPI has received such a message when it reports it
 constexpr size_t kMinDeviceBytes = size_t{1} << 16;  // smaller tails are received into host memory
 
 /// Throws RemoteError because `peer` has sent an MPI message of the wrong size.
@@ -37,6 +38,14 @@ void MpiInbox::set_device_memory(std::shared_ptr<Memory> device) {
   device_pool_ = std::make_unique<DevicePool>(std::move(device));
 }
 
+bool MpiInbox::look() {
+  match_arrived();
+  progress();
+  for (auto each = incoming_.begin(); each != incoming_.end(); ++each)
+    if (each->complete() && !is_blocked(each)) return true;
+  return false;
+}
+
 std::optional<ReceivedMessage> MpiInbox::poll() {
   // New messages are matched after those that are complete, so that incoming_ stays short.
   if (auto earlier = take_complete()) return earlier;
@@ -52,6 +61,8 @@ void MpiInbox::match_arrived() {
     Incoming* const target = unfinished(chunk->peer);
     if (!target) {
       begin_message(*chunk);
+      // Nothing else need be found before the caller gets this message: each search takes time.
+      if (chunk->bytes > 0 && chunk->bytes <= kShortBytes) return;
     } else if (target->announced) {
       receive_size(*target, *chunk);
     } else {

@@ -41,6 +41,8 @@ class MpiInbox {
 
   /// Returns whether a message has been announced or received in part.
   bool is_receiving() const { return !incoming_.empty(); }
+  /// Makes progress. Returns whether poll() has something to return.
+  bool look();
   /// Returns the next complete message, if there is one, and makes progress.
   std::optional<ReceivedMessage> poll();
   /// Forgets all messages. Leaks the memory that MPI may still write to and returns its size.
