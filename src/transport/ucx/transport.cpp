@@ -23,6 +23,8 @@ using ucx::Path;
 using ucx::Worker;
 
 constexpr std::chrono::microseconds kSpin{50};
+/// How often a rank that waits looks for messages before it reads the clock.
+constexpr int kLooks = 16;
 /// The time for which close() waits for data that UCX has not sent yet, and abandon() for a last
 /// notice. It is short, because a call gives up after its deadline, which it may miss by 50 ms.
 constexpr auto kClose = std::chrono::seconds(5);
@@ -92,7 +94,7 @@ class UcxTransport final : public Transport {
     const std::lock_guard lock(worker_->mutex());
     seen_ = mailbox_->events();
     if (auto earlier = mailbox_->take()) return earlier;
-    worker_->progress();
+    worker_->poll();
     mailbox_->check();
     seen_ = mailbox_->events();
     auto next = mailbox_->take();
@@ -106,8 +108,10 @@ class UcxTransport final : public Transport {
       if (interrupted_) return;
       {
         const std::lock_guard lock(worker_->mutex());
-        worker_->progress();
-        if (mailbox_->events() != seen_) return;
+        for (int look = 0; look < kLooks; ++look) {
+          worker_->poll();
+          if (mailbox_->events() != seen_) return;
+        }
         worker_->look_for_dead();
       }
       if (crowded_) sched_yield();

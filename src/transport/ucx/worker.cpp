@@ -16,6 +16,7 @@ namespace sparsecoll::ucx {
 namespace {
 
 constexpr int kMostArming = 3;
+constexpr unsigned kPollsOfNetwork = 32;  // one of so many polls looks at the network
 constexpr auto kNap = std::chrono::microseconds(50);
 constexpr auto kMostFlushing = std::chrono::milliseconds(20);
 constexpr auto kMostClosing = std::chrono::milliseconds(500);
@@ -160,15 +161,26 @@ Worker::Connection& Worker::connect(Peer& peer, Path path) {
   return found;
 }
 
+void Worker::poll() {
+  if (uses_network_ || engines_.size() < 2 || ++polls_ % kPollsOfNetwork == 0)
+    progress();
+  else
+    after_progress(engines_.back()->progress());
+}
+
 bool Worker::progress() {
   bool any = false;
   for (const auto& engine : engines_) any = engine->progress() || any;
+  after_progress(any);
+  return any;
+}
+
+void Worker::after_progress(bool any) {
   if (!to_close_.empty()) close_failed();
   // This thread may have received messages for communicators whose threads sleep.
   if (any && sleepers_ > 0)
     for (const auto& [address, mailbox] : mailboxes_)
       if (mailbox->sleeps) mailbox->wake();
-  return any;
 }
 
 void Worker::sleep(Mailbox& mailbox, uint64_t seen, Clock::time_point limit,

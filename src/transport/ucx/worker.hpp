@@ -84,6 +84,9 @@ class Worker {
   void send(const std::shared_ptr<Mailbox>& from, const Outgoing& message);
   /// Lets UCX make progress. Returns whether it has made any.
   bool progress();
+  /// Does the same for a rank that polls. If it reaches all peers in shared memory, it mostly
+  /// leaves out the network, which takes a system call.
+  void poll();
   /// Returns whether this peer has failed or left.
   bool failed(int peer) const { return peers_[static_cast<size_t>(peer)].failed; }
   /// Checks which peers on this node have died, unless it did so a short time ago.
@@ -147,6 +150,8 @@ class Worker {
   Connection& connect(Peer& peer, Path path);
   /// Connects to a peer. The connection has no endpoint if UCX cannot reach the peer.
   Connection connect_by_network(Peer& peer, const std::byte* address);
+  /// Does what follows from UCX's progress; `any`: there was some.
+  void after_progress(bool any);
   void fail_peer(int rank);
   void close_failed();
   /// Receives all that has arrived.
@@ -183,6 +188,8 @@ class Worker {
   std::vector<void*> probe_requests_;        ///< UCX's requests of all probes
   std::optional<int> blocked_by_;
   std::vector<Peer> peers_;    ///< by rank; never moves
+  bool uses_network_ = false;  ///< this rank has connections over the network
+  unsigned polls_ = 0;
   std::vector<int> to_close_;  ///< failed peers whose endpoints are not closed yet
   uint64_t next_address_ = Mailbox::kFirstAddress;
   std::map<uint64_t, std::shared_ptr<Mailbox>> mailboxes_;  ///< by address

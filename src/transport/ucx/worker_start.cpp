@@ -141,6 +141,7 @@ void Worker::connect(const std::vector<AddressLengths>& lengths,
 
 Worker::Connection Worker::connect_by_network(Peer& peer, const std::byte* address) {
   Engine* const network = engines_.front().get();
+  uses_network_ = true;
   return {network, network->connect(address, on_failure, &peer), kFragment};
 }
 
