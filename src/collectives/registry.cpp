@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
+#include <utility>
 
 #include "collectives/network/shards.hpp"
 
@@ -83,26 +85,25 @@ const Algorithm& choose_algorithm(const ProblemSize& size, const Network& networ
 
 const Algorithm& try_algorithms(const ProblemSize& size, const Network& network, Trials& trials) {
   constexpr double kFar = 4;
-  // Sorted by the predicted time, each of which is computed once: every call comes here.
-  std::array<size_t, std::size(kTable)> candidates;
-  std::array<double, std::size(kTable)> seconds;
+  struct Candidate {
+    double seconds;
+    size_t position;  ///< in kTable
+  };
+  std::array<Candidate, std::size(kTable)> candidates;
   size_t found = 0;
-  for (size_t each = 0; each < std::size(kTable); ++each) {
-    if (!kTable[each]->suits(size)) continue;
-    const double predicted = kTable[each]->seconds(size, network);
-    size_t at = found++;
-    for (; at > 0 && seconds[at - 1] > predicted; --at) {
-      candidates[at] = candidates[at - 1];
-      seconds[at] = seconds[at - 1];
-    }
-    candidates[at] = each;
-    seconds[at] = predicted;
-  }
-  const auto far = std::upper_bound(seconds.begin(), seconds.begin() + found, kFar * seconds[0]);
+  for (size_t each = 0; each < std::size(kTable); ++each)
+    if (kTable[each]->suits(size))
+      candidates[found++] = {kTable[each]->seconds(size, network), each};
+  const std::span<Candidate> suitable(candidates.data(), found);
+  std::ranges::sort(suitable, {},
+                    [](const Candidate& each) { return std::pair(each.seconds, each.position); });
+  std::array<size_t, std::size(kTable)> near;
+  size_t count = 0;
+  for (const Candidate& each : suitable)
+    if (each.seconds <= kFar * suitable.front().seconds) near[count++] = each.position;
   // In a top-k the number of entries depends on the algorithm: Hierarchical counts the leaders'.
   const uint64_t entries = size.k == kAll || size.selects_all ? size.entries : 0;
-  const auto near = static_cast<size_t>(far - seconds.begin());
-  return *kTable[trials.next({candidates.data(), near}, entries)];
+  return *kTable[trials.next({near.data(), count}, entries)];
 }
 
 }  // namespace sparsecoll

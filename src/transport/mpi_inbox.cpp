@@ -61,7 +61,7 @@ void MpiInbox::match_arrived() {
     Incoming* const target = unfinished(chunk->peer);
     if (!target) {
       begin_message(*chunk);
-      // Nothing else need be found before the caller gets this message: each search takes time.
+      // The caller gets this message before the next search, because a search takes time.
       if (chunk->bytes > 0 && chunk->bytes <= kShortBytes) return;
     } else if (target->announced) {
       receive_size(*target, *chunk);

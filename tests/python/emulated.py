@@ -8,12 +8,12 @@ written by copies only.
 """
 
 import ctypes
-import threading
 
 import numpy as np
 
 import sparsecoll as sc
 from sparsecoll._library import library
+from support import on_threads
 
 DEVICES = 16
 
@@ -79,25 +79,14 @@ def on_nccl_ranks(nranks, body):
     Raises the first error. The ranks have devices of their own."""
     unique = UniqueId()
     check(library.ncclGetUniqueId(ctypes.byref(unique)))
-    results, errors = [None] * nranks, []
 
     def run(rank):
-        try:
-            check(library.emulated_set_device(rank % DEVICES))
-            nccl = ctypes.c_void_p()
-            check(library.ncclCommInitRank(ctypes.byref(nccl), nranks, unique, rank))
-            results[rank] = body(rank, nccl.value)
-        except BaseException as error:  # pylint: disable=broad-except
-            errors.append(error)
+        check(library.emulated_set_device(rank % DEVICES))
+        nccl = ctypes.c_void_p()
+        check(library.ncclCommInitRank(ctypes.byref(nccl), nranks, unique, rank))
+        return body(rank, nccl.value)
 
-    threads = [threading.Thread(target=run, args=(rank,)) for rank in range(nranks)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    if errors:
-        raise errors[0]
-    return results
+    return on_threads(nranks, run)
 
 
 def with_communicator(body, config=None, **options):

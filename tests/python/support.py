@@ -23,30 +23,42 @@ class Case(unittest.TestCase):
         faulthandler.cancel_dump_traceback_later()
 
 
-def on_ranks(nranks, body, config=None):
-    """Calls body(comm) on every rank, and returns the results by rank. Raises the first error of a
-    rank, after the communicators of all ranks were aborted."""
-    comms = sc.Communicator.init_all(nranks, config=config)
-    results, errors = [None] * nranks, []
+def on_threads(count, body, on_error=lambda: None):
+    """Calls body(i) on as many threads, and returns the results in order. Raises the first error
+    when all threads have ended. A thread with an error calls on_error() first."""
+    results, errors = [None] * count, []
 
-    def run(rank):
+    def run(i):
         try:
-            results[rank] = body(comms[rank])
+            results[i] = body(i)
         except BaseException as error:  # pylint: disable=broad-except
             errors.append(error)
-            for comm in comms:
-                comm.abort()
+            on_error()
 
-    threads = [threading.Thread(target=run, args=(rank,)) for rank in range(nranks)]
+    threads = [threading.Thread(target=run, args=(i,)) for i in range(count)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    for comm in comms:
-        comm.destroy()
     if errors:
         raise errors[0]
     return results
+
+
+def on_ranks(nranks, body, config=None):
+    """Calls body(comm) on every rank, and returns the results by rank. Raises the first error of a
+    rank, after the communicators of all ranks were aborted."""
+    comms = sc.Communicator.init_all(nranks, config=config)
+
+    def abort_all():
+        for comm in comms:
+            comm.abort()
+
+    try:
+        return on_threads(nranks, lambda rank: body(comms[rank]), abort_all)
+    finally:
+        for comm in comms:
+            comm.destroy()
 
 
 def values_of(rank, count, dtype=np.float32, seed=0):

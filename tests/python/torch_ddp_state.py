@@ -34,7 +34,7 @@ def an_overflow_leaves_no_trace():
              for correction in (None, st.Momentum(0.5))]
     for asks_first, correction in cases:
         scaler.scale = 4.0
-        # As over NCCL the library keeps what is not finite, and the hook asks all ranks first.
+        # Over NCCL the library keeps values that are not finite, and the hook asks all ranks first.
         comm = st.communicator_of(config=sc.Config(
             blocking=False, dense_below=DENSE_BELOW, non_finite="keep")) if asks_first else None
         model, ddp, hook = make(scaler=scaler, unused=False, correction=correction, comm=comm)

@@ -24,8 +24,8 @@ class SparseVector:
     blocks. `values` is then an array of shape (entries, b).
 
     With `indices` and `values` it uses these arrays, without a copy; they are all its entries.
-    Otherwise it has arrays with room for `capacity` entries, and as an output it grows as needed.
-    They are arrays of numpy, or with `like` tensors on the device of a tensor. numpy has no
+    Without them it makes arrays with room for `capacity` entries, and larger ones if it is an
+    output that needs them. They are arrays of numpy, or with `like` tensors on the device of a tensor. numpy has no
     bfloat16: such values are then uint16 with the same bits.
 
     Args:

@@ -84,8 +84,8 @@ class Worker {
   void send(const std::shared_ptr<Mailbox>& from, const Outgoing& message);
   /// Lets UCX make progress. Returns whether it has made any.
   bool progress();
-  /// Does the same for a rank that polls. If it reaches all peers in shared memory, it mostly
-  /// leaves out the network, which takes a system call.
+  /// Lets UCX make progress for a rank that polls. If the rank reaches all peers in shared memory,
+  /// most calls leave out the network, because looking at it takes a system call.
   void poll();
   /// Returns whether this peer has failed or left.
   bool failed(int peer) const { return peers_[static_cast<size_t>(peer)].failed; }
