@@ -149,7 +149,7 @@ fi
 
 # Auto beside all algorithms of the exact result. Its trials of three algorithms take up to twelve calls.
 if [ -n "$only$list" ]; then
-  exact="$sparse --algo auto,allgather,oktopk,dense --density 0.0001,0.001,0.01,0.1,0.5 -c 0 -n 5 -w 13"
+  exact="$sparse --algo auto,allgather,oktopk --density 0.0001,0.001,0.01,0.1,0.5 -c 0 -n 5 -w 13"
   for count in 2 4 8 16; do
     for form in sparse dense; do
       shapes="--form $form --feedback $([ $form = sparse ] && echo 0 || echo 1) -b 64K -f 16"
