@@ -25,3 +25,7 @@ check() {
 
 check 1 auto,allgather,oktopk
 check 2 auto-reordered,allgather,oktopk,hierarchical
+
+# A second file is another network: its rows are not mixed with those of the first.
+cp "$folder/rows.1.json" "$folder/other.json"
+"$here/tune" "$folder/rows.1.json" "$folder/other.json" | grep '^4 shapes:'
