@@ -35,6 +35,9 @@ endforeach()
 sparsecoll_add_perf_test(
   gtopk_allreduce.bf16_wire COMMAND gtopk_allreduce_perf --transport local -t 5 --wire bf16 ${small}
   PROPERTIES PASS_REGULAR_EXPRESSION "wire bf16.*Wrong results : 0 OK")
+sparsecoll_add_perf_test(
+  sparse_allreduce.makespan COMMAND sparse_allreduce_perf --transport local -t 3 -a makespan ${small}
+  PROPERTIES PASS_REGULAR_EXPRESSION "makespan over ranks.*Wrong results : 0 OK")
 sparsecoll_add_perf_test(blocks COMMAND block_perf --count 5000 --entries 100 -t 1,3 -n 2)
 # The predictions of the cost model, on a simulated network that nearly equals the model.
 add_test(NAME perf.tune COMMAND "${CMAKE_CURRENT_SOURCE_DIR}/test_tune.sh"

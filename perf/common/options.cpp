@@ -69,9 +69,11 @@ void add_measurement(CLI::App& app, Options& o, const Program& program) {
                    "compare them with those of the host's kernels, bit for bit"
                  : "compare the results of the first call and of one after the timed "
                    "ones with the serial definition");
-  app.add_option("-a,--average", o.combine,
-                 "the time of a call: average, min or max of the ranks' times")
-      ->check(CLI::IsMember(Names{"average", "min", "max"}))
+  app.add_option(
+         "-a,--average", o.combine,
+         "the time of a call: average, min or max of the ranks' times, or makespan, from the "
+         "first start to the last end, for ranks of one machine")
+      ->check(CLI::IsMember(Names{"average", "min", "max", "makespan"}))
       ->capture_default_str();
   app.add_option_function<int>(
          "-z,--blocking", [](const int&) {}, "1: a call returns when it is done")

@@ -37,7 +37,7 @@ struct Options {
   bool check = true;
   std::string op = "sum";
   std::string datatype = "float32";
-  std::string combine = "max";  ///< -a: average, min or max of the ranks' times
+  std::string combine = "max";  ///< -a: average, min or max of the ranks' times, or makespan
   std::string memory = "host";
   std::string transport;
   int threads = 4;

@@ -10,8 +10,12 @@
 
 namespace sparsecoll::perf {
 
+/// The value of options.combine that asks for the time from the first rank's start to the last
+/// rank's end.
+inline constexpr char kMakespan[] = "makespan";
+
 /// Statistics of the timed calls, in seconds. Each call starts after a barrier. Its time is the
-/// average, minimum or maximum of the ranks' times (options.combine).
+/// average, minimum or maximum of the ranks' times, or their makespan (options.combine).
 struct Times {
   double average = 0;
   double minimum = 0;

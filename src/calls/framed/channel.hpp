@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "calls/flight_recorder.hpp"
@@ -92,6 +93,10 @@ class Channel {
   int size() const { return size_; }
   /// Returns whether a payload of this size must be sent with send_long().
   bool is_long(size_t payload) const { return payload > limits_.chunk; }
+  /// Lets a rank that waits for this rank's CPU run, if there are more ranks than CPUs.
+  void yield_cpu() const {
+    if (crowded_) std::this_thread::yield();
+  }
 
   /// Marks the begin of this rank's part of a call. Throws RemoteError if a peer has already failed
   /// in the call.
@@ -184,6 +189,7 @@ class Channel {
   Memory& memory_;
   int rank_;
   int size_;
+  bool crowded_;  ///< there are more ranks than CPUs for them
   bool verify_;
   ChannelLimits limits_;
   std::atomic<bool> aborted_{false};

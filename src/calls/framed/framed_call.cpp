@@ -114,8 +114,12 @@ bool FramedCall::rotates(std::span<const Transfer> transfers) const {
 // sent the fewest messages never waits: all ranks send to the next rank, then to the one behind it
 // and so on, so that it has received at least as many as it has sent. All arrived messages are
 // counted before a wait, because the next one may be from a rank that waits, too.
+//
+// A rank that shares its CPU with others gives it to them after each long message. Otherwise it
+// would keep them from starting until all that may be under way is packed, while their links idle
+// and its own has enough to send.
 void FramedCall::send_paced(std::span<const Transfer> transfers) {
-  constexpr size_t kMessages = 4, kBytes = size_t{1} << 17;
+  constexpr size_t kMessages = 4, kBytes = size_t{1} << 17, kLong = size_t{1} << 15;
   std::vector<int> missing = senders(transfers);
   size_t under_way = 0;  // bytes of the sent messages from transfers[arrived] on
   size_t arrived = 0;
@@ -133,6 +137,7 @@ void FramedCall::send_paced(std::span<const Transfer> transfers) {
     }
     send_transfer(transfers, i);
     under_way += transfers[i].out.bound;
+    if (transfers[i].out.bound >= kLong) channel_.yield_cpu();
   }
 }
 
