@@ -18,6 +18,7 @@
 #include "common/baselines.hpp"
 #include "common/floor.hpp"
 #include "common/fusion.hpp"
+#include "common/input.hpp"
 #include "common/library.hpp"
 #include "common/model.hpp"
 #include "common/record.hpp"
@@ -70,45 +71,35 @@ class Benchmark {
     if (n > std::numeric_limits<std::uint32_t>::max()) {
       throw std::runtime_error("vectors of more than 2^32 - 1 values are not measured");
     }
-    std::vector<T> dense(n);
-    vectors.fill(ranks_.rank(), 0, dense);
+    Input<T> input(options_, ranks_, vectors);
     floor_.reset();
     if (form_of(options_.form) == Form::kDense && options_.memory == "host" &&
         options_.transport != "simulated")
-      floor_ = measure_floor<T>(ranks_, options_, dense);
-    for (const std::size_t k : selections(options_, n)) run_shape(vectors, dense, k);
+      floor_ = measure_floor<T>(ranks_, options_, input.dense());
+    const std::vector<std::size_t> all = selections(options_, n);
+    for (const std::size_t k : all) {
+      Task<T> task = task_of(n, k);
+      input.select(task, k == all.back());
+      run_shape(vectors, task);
+    }
   }
 
-  void run_shape(const Vectors<T>& vectors, const std::vector<T>& dense, std::size_t k) {
+  Task<T> task_of(std::size_t n, std::size_t k) const {
     Task<T> task;
-    task.n = dense.size();
+    task.n = n;
     task.k = k;
     task.ranks = ranks_.size();
     task.average = options_.op == "avg";
     task.form = form_of(options_.form);
     task.feedback = options_.feedback;
     task.rounded = options_.wire == "bf16";
-    task.dense = dense;
     if (task.form == Form::kOwners) task.bounds = owners(task.n);
-    Entries<Wide<T>> selection, by_shard;
-    std::vector<Wide<T>> buffer;
-    const std::span<const Wide<T>> wide = widened<T>(task.dense, buffer);
-    std::vector<T> only_selected;
-    if (task.form != Form::kDense || options_.check) selection = top_k<Wide<T>>(wide, task.k);
-    task.entries = &selection;
-    if (options_.check && std::ranges::count(options_.algorithms, "topka2a") > 0) {
-      by_shard = top_k_by_shard<Wide<T>>(wide, task.k, static_cast<std::size_t>(task.ranks));
-      task.by_shard = &by_shard;
-    }
+    return task;
+  }
+
+  void run_shape(const Vectors<T>& vectors, Task<T>& task) {
     if (options_.check && std::ranges::count(options_.algorithms, kSharded) > 0)
       task.nodes = library_.nodes();
-    if (task.form != Form::kDense) {
-      only_selected.assign(task.n, T(0.0f));
-      for (std::size_t j = 0; j < selection.size(); ++j) {
-        only_selected[selection.index[j]] = T(selection.value[j]);
-      }
-      task.dense = only_selected;
-    }
     std::unique_ptr<Checker<T>> checker;
     if (options_.check) checker = std::make_unique<Checker<T>>(task, ranks_, vectors);
     std::vector<Record> records;

@@ -35,6 +35,9 @@ class Ranks {
   virtual double now();
   /// Waits until now() has reached this time.
   virtual void sleep(double seconds);
+  /// Runs `work`, which must not touch anything that ranks share. A simulation runs it on several
+  /// ranks at a time, and it takes no virtual time. Collective.
+  virtual void prepare(const std::function<void()>& work) { work(); }
   /// Returns the bytes that each rank passed, in rank order. Lengths may differ. Collective.
   virtual std::vector<Bytes> allgather(std::span<const std::byte> mine) = 0;
   /// Makes a communicator of the library over these ranks. Their configurations may differ only in

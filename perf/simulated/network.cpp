@@ -96,6 +96,7 @@ class SimulatedTransport final : public Transport {
     return group_->inboxes[static_cast<size_t>(peer)].gone && inbox_.messages.empty() &&
            !group_->links->has_in_flight(own(), inbox_, peer);
   }
+  bool any_gone() const override { return group_->closed > 0; }
   /// Ignores the deadline, which is a real time.
   void idle(Clock::time_point) override {
     if (std::exchange(seen_closed_, group_->closed) != group_->closed) return;  // the caller polls

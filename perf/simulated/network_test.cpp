@@ -5,6 +5,7 @@
 
 #include "simulated/network.hpp"
 
+#include <atomic>
 #include <cmath>
 #include <functional>
 #include <thread>
@@ -244,6 +245,24 @@ TEST_CASE("the ranks of a split use the same links") {
       CHECK(time.now(0) == 1020);
     }
   });
+}
+
+TEST_CASE("prepare() runs the work of every rank, takes no time and ends at the same time") {
+  std::atomic<int> done{0};
+  std::vector<double> ended(5);
+  std::atomic<bool> early{false};
+  run(5, slow_network(), [&](int rank, Transport&, VirtualTime& time) {
+    for (int round = 1; round <= 3; ++round) {
+      time.advance(rank, rank);
+      time.prepare(rank, [&] { ++done; });
+      if (done != 5 * round) early = true;
+      time.barrier(rank);
+    }
+    ended[static_cast<size_t>(rank)] = time.now(rank);
+  });
+  CHECK(done == 15);
+  CHECK_FALSE(early);
+  CHECK(ended == std::vector<double>(5, 12));
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
+#include <thread>
 
 namespace sparsecoll::perf {
 
@@ -17,17 +18,25 @@ double processor_time() {
   return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
 }
 
+std::ptrdiff_t processors() { return std::max(1u, std::thread::hardware_concurrency()); }
+
 }  // namespace
 
 VirtualTime::VirtualTime(int ranks, double scale)
-    : states_(static_cast<std::size_t>(ranks)), scale_(scale), active_(ranks) {
+    : states_(static_cast<std::size_t>(ranks)),
+      scale_(scale),
+      active_(ranks),
+      processors_(processors()) {
   for (int rank = 0; rank < ranks; ++rank) waiting_.insert({0, rank});
   run_next();
 }
 
-void VirtualTime::resume(int rank) { state(rank).computed = processor_time(); }
+void VirtualTime::resume(int rank) {
+  if (scale_ > 0) state(rank).computed = processor_time();
+}
 
 void VirtualTime::charge(int rank) {
+  if (scale_ == 0) return;  // to read the clock takes longer than the rest
   const double time = processor_time();
   state(rank).clock += scale_ * (time - state(rank).computed);
   state(rank).computed = time;
@@ -44,17 +53,17 @@ void VirtualTime::run_next() {
   waiting_.erase(waiting_.begin());
   state(rank).sleeps = false;
   state(rank).clock = std::max(state(rank).clock, at);
-  state(rank).may_run.release();
+  state(rank).turn.give();
 }
 
 void VirtualTime::wait_to_run(int rank) {
   run_next();
-  state(rank).may_run.acquire();
+  state(rank).turn.take();
   resume(rank);
 }
 
 void VirtualTime::start(int rank) {
-  state(rank).may_run.acquire();
+  state(rank).turn.take();
   resume(rank);
 }
 
@@ -118,6 +127,23 @@ void VirtualTime::barrier(int rank) {
   charge(rank);
   if (++at_barrier_ == active_) release_barrier();
   wait_to_run(rank);
+}
+
+void VirtualTime::prepare(int rank, const std::function<void()>& work) {
+  charge(rank);
+  const int all = active_;
+  if (++at_work_ < all) run_next();  // the other ranks come here, too
+  processors_.acquire();
+  work();
+  processors_.release();
+  if (++worked_ == all) {  // no other rank runs
+    at_work_ = 0;
+    worked_ = 0;
+    release_barrier();
+    run_next();
+  }
+  state(rank).turn.take();
+  resume(rank);
 }
 
 }  // namespace sparsecoll::perf

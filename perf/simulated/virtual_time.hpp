@@ -2,8 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
+#include <condition_variable>
 #include <deque>
+#include <functional>
 #include <limits>
+#include <mutex>
 #include <semaphore>
 #include <set>
 #include <utility>
@@ -40,20 +44,44 @@ class VirtualTime {
   void sleep(int rank, double until);
   /// Waits for all ranks. Their clocks are equal afterwards: the latest one.
   void barrier(int rank);
+  /// Runs `work`, which touches nothing that ranks share and takes no time, and then does what
+  /// barrier() does. Every rank calls it; they run at the same time, one on each processor.
+  void prepare(int rank, const std::function<void()>& work);
 
   // --- called by the thread that runs
   /// Makes a sleeping rank continue at the given time at the latest.
   void wake(int rank, double at);
 
  private:
+  /// Lets a thread wait until it may run. It sleeps at once: a semaphore of the standard library
+  /// first yields the processor a few times, which costs more than the rest of a switch of ranks.
+  class Turn {
+   public:
+    void give() {
+      {
+        const std::lock_guard lock(mutex_);
+        given_ = true;
+      }
+      changed_.notify_one();
+    }
+    void take() {
+      std::unique_lock lock(mutex_);
+      changed_.wait(lock, [this] { return given_; });
+      given_ = false;
+    }
+
+   private:
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    bool given_ = false;
+  };
   struct State {
-    explicit State() : may_run(0) {}
     double clock = 0;
     double until = kNever;
     double computed = 0;  ///< the thread's processor time that the clock contains
     bool sleeps = false;
     bool ended = false;
-    std::binary_semaphore may_run;
+    Turn turn;
   };
   State& state(int rank) { return states_[static_cast<std::size_t>(rank)]; }
   /// Charges the rank for the thread's processor time from now on.
@@ -70,6 +98,9 @@ class VirtualTime {
   const double scale_;
   int active_;  ///< ranks that have not finished
   int at_barrier_ = 0;
+  int at_work_ = 0;             ///< ranks that have called prepare()
+  std::atomic<int> worked_{0};  ///< ranks whose work is done
+  std::counting_semaphore<> processors_;
 };
 
 }  // namespace sparsecoll::perf

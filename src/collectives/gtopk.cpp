@@ -26,6 +26,7 @@
 // conserving residual rule nothing is lost. Unless k is SPARSECOLL_ALL, the size of every message
 // has a bound that is known in advance, so that the host never waits for a count.
 #include <algorithm>
+#include <array>
 
 #include "collectives/building_blocks/rounding.hpp"
 #include "collectives/building_blocks/selection.hpp"
@@ -36,11 +37,59 @@ namespace sparsecoll {
 
 namespace {
 
+/// The vectors of the tree. A level uses the memory of those of earlier levels, else a rank would
+/// need about five times k entries for each level.
+class Workspace {
+ public:
+  explicit Workspace(Kernels& kernels) : kernels_(kernels) {}
+
+  /// Returns a vector that no other one overlaps.
+  SparseBuffer take(size_t capacity) {
+    const auto fits = [capacity](const Slot& slot) {
+      return !slot.used && slot.vector.nnz && slot.vector.capacity >= capacity;
+    };
+    const auto found = std::ranges::find_if(slots_, fits);
+    if (found == slots_.end()) return add(kernels_.sparse(capacity));
+    found->used = true;
+    SparseBuffer vector = found->vector;
+    vector.capacity = capacity;
+    vector.nnz = kernels_.counts(1);
+    return vector;
+  }
+  /// Gives back all vectors but these two.
+  void keep(const SparseSpan& first, const SparseSpan& second) {
+    for (Slot& slot : slots_)
+      slot.used = slot.vector.index == first.index || slot.vector.index == second.index;
+  }
+
+ private:
+  struct Slot {
+    SparseBuffer vector;
+    bool used = true;
+  };
+
+  /// Puts the vector into the slot of the smallest vector that is not in use. If there is none, the
+  /// vector is not used again.
+  SparseBuffer add(const SparseBuffer& vector) {
+    Slot* smallest = nullptr;
+    for (Slot& slot : slots_) {
+      const bool free = !slot.used || !slot.vector.nnz;
+      if (free && (!smallest || slot.vector.capacity < smallest->vector.capacity)) smallest = &slot;
+    }
+    if (smallest) *smallest = {vector};
+    return vector;
+  }
+
+  Kernels& kernels_;
+  std::array<Slot, 8> slots_;  ///< a level of a rank needs at most seven vectors
+};
+
 class Tree {
  public:
   Tree(Env& env, const Problem& problem)
       : env_(env),
         kernels_(env.kernels),
+        workspace_(env.kernels),
         problem_(problem),
         exact_sum_(problem.k == kAll),
         k_(std::min<uint64_t>(problem.k, problem.count)),
@@ -86,6 +135,7 @@ class Tree {
       else
         skip_exchange();
     }
+    workspace_.keep(sum_, dropped_);
   }
 
   /// Returns the bytes of the largest message of entries with that precision.
@@ -118,7 +168,7 @@ class Tree {
     // A message without a bound may have far fewer than k entries.
     const size_t capacity =
         std::min(k_, bytes.size() / kernels_.wire_value_size(problem_.local.precision));
-    const SparseBuffer vector = kernels_.sparse(capacity);
+    const SparseBuffer vector = workspace_.take(capacity);
     const Message message{bytes, all_indices_};
     kernels_.unpack_all({&message, 1}, {&vector, 1}, env_.fault);
     return vector.span().known(sum_precision_);
@@ -130,7 +180,7 @@ class Tree {
     const Stopwatch watch(env_.stats, Phase::reduce);
     const SparseSpan vectors[2] = {peer > rank_ ? sum_ : theirs, peer > rank_ ? theirs : sum_};
     const size_t most = std::min<uint64_t>(sum_.nnz.bound + theirs.nnz.bound, problem_.count);
-    const SparseBuffer both = kernels_.sparse(most);
+    const SparseBuffer both = workspace_.take(most);
     kernels_.merge(vectors, both);
     const Rounded sum = round_for_wire(env_, both.span());
     const bool is_logger = rank_ % (2 * distance) == 0;
@@ -139,8 +189,8 @@ class Tree {
       sum_ = sum.values;
       return;
     }
-    const SparseBuffer kept = kernels_.sparse(std::min(k_, most));
-    const SparseBuffer dropped = is_logger ? kernels_.sparse(most) : SparseBuffer{};
+    const SparseBuffer kept = workspace_.take(std::min(k_, most));
+    const SparseBuffer dropped = is_logger ? workspace_.take(most) : SparseBuffer{};
     kernels_.top_k(sum.values, k_, kept, dropped);
     sum_ = kept.span().known(sum_precision_);
     if (is_logger) log(dropped.span());  // 3.
@@ -150,13 +200,14 @@ class Tree {
   void log(const SparseSpan& dropped) {
     const SparseSpan vectors[2] = {dropped_, dropped};
     const SparseBuffer both =
-        kernels_.sparse(std::min<uint64_t>(dropped_.nnz.bound + dropped.nnz.bound, problem_.count));
+        workspace_.take(std::min<uint64_t>(dropped_.nnz.bound + dropped.nnz.bound, problem_.count));
     kernels_.merge(vectors, both);
     dropped_ = both.span();
   }
 
   Env& env_;
   Kernels& kernels_;
+  Workspace workspace_;
   const Problem& problem_;
   const bool exact_sum_;  ///< no selection
   const size_t k_;

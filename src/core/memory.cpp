@@ -15,10 +15,9 @@
 namespace sparsecoll {
 
 namespace {
-// All small messages get blocks of this size, so that any free block fits any of them.
-constexpr size_t kSmallestClass = 12;        // 4 KiB
-constexpr size_t kSmallestFittingClass = 8;  // 256 bytes
-constexpr size_t kLargeClass = 16;           // blocks of 64 KiB or more
+constexpr size_t kSmallestFittingClass = 8;        // 256 bytes
+constexpr size_t kSmallBytes = size_t{256} << 10;  // bytes of a small message of each peer
+constexpr size_t kLargeClass = 16;                 // blocks of 64 KiB or more
 
 /// Returns the class of the smallest block with at least this many bytes.
 size_t class_of(size_t bytes, size_t smallest = 0) {
@@ -96,23 +95,37 @@ void Pool::take_large_from(std::shared_ptr<Memory> memory) {
   }
 }
 
-Buffer Pool::take(size_t bytes) { return take_from(kSmallestClass, bytes); }
-
-Buffer Pool::take_fitting(size_t bytes) { return take_from(kSmallestFittingClass, bytes); }
-
-Buffer Pool::take_from(size_t smallest_class, size_t bytes) {
-  if (bytes > static_cast<size_t>(-1) / 4) throw std::bad_alloc();
+// Small messages get blocks of 4 KiB if there are few peers, so that any free block fits any of
+// them.
+void Pool::set_peers(size_t peers) {
+  const size_t fair = std::bit_width(kSmallBytes / std::max<size_t>(peers, 1)) - 1;
   const std::lock_guard lock(mutex_);
+  smallest_class_ = std::clamp(fair, kSmallestFittingClass, kSmallClass);
+}
+
+Buffer Pool::take(size_t bytes) {
+  const std::lock_guard lock(mutex_);
+  return take_from({smallest_class_, kSmallClass}, bytes);
+}
+
+Buffer Pool::take_fitting(size_t bytes) {
+  const std::lock_guard lock(mutex_);
+  return take_from({kSmallestFittingClass, 0}, bytes);
+}
+
+Buffer Pool::take_from(const Classes& classes, size_t bytes) {
+  if (bytes > static_cast<size_t>(-1) / 4) throw std::bad_alloc();
   // Also takes a block one or two classes larger, because sizes of one shape vary around a
   // boundary.
-  const size_t smallest = class_of(bytes, smallest_class);
-  for (size_t c = smallest; c < std::min(smallest + 3, free_.size()); ++c) {
+  const size_t smallest = class_of(bytes, classes.least);
+  const size_t largest = std::min(std::max(smallest + 2, classes.most), free_.size() - 1);
+  for (size_t c = smallest; c <= largest; ++c) {
     if (free_[c].empty()) continue;
     Block block = std::move(free_[c].back());
     free_[c].pop_back();
     return Buffer(*this, std::move(block), bytes);
   }
-  const size_t roomy = class_of(bytes + bytes / 4, smallest_class);
+  const size_t roomy = class_of(bytes + bytes / 4, classes.least);
   free_[roomy].reserve(made_[roomy] + 1);
   Buffer buffer(*this, make(roomy), bytes);
   ++made_[roomy];
@@ -122,6 +135,11 @@ Buffer Pool::take_from(size_t smallest_class, size_t bytes) {
 void Pool::reserve(const Buffer& example, size_t count, size_t spare) {
   const std::lock_guard lock(mutex_);
   const size_t c = class_of(example.capacity());
+  reserve_class(c, count, spare);
+  if (c < kSmallClass) reserve_class(kSmallClass, spare, 0);  // for small messages that are longer
+}
+
+void Pool::reserve_class(size_t c, size_t count, size_t spare) {
   if (made_[c] >= count) return;
   free_[c].reserve(count + spare);
   for (; made_[c] < count + spare; ++made_[c]) free_[c].push_back(make(c));

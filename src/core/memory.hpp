@@ -136,6 +136,9 @@ class Buffer {
 class Pool {
  public:
   explicit Pool(Memory& memory) : memory_(memory) {}
+  /// Sets the number of peers that send messages. The more peers there are, the smaller are the
+  /// blocks of small messages, so that a message of each peer does not need too much memory.
+  void set_peers(size_t peers);
   /// Takes large blocks from this memory from now on, as long as it has any. Other large blocks are
   /// freed when they return. May be called once.
   void take_large_from(std::shared_ptr<Memory> memory);
@@ -149,7 +152,14 @@ class Pool {
 
  private:
   friend class Buffer;
-  Buffer take_from(size_t smallest_class, size_t bytes);
+  static constexpr size_t kSmallClass = 12;  ///< blocks for small messages: 4 KiB
+  /// The classes whose blocks may hold a message.
+  struct Classes {
+    size_t least;  ///< a new block has at least this class
+    size_t most;   ///< the largest class of a block that is used again
+  };
+  Buffer take_from(const Classes& classes, size_t bytes);
+  void reserve_class(size_t its_class, size_t count, size_t spare);
   Memory& memory_of(size_t its_class) const;
   Block make(size_t its_class);
   void give_back(Block block) noexcept;
@@ -157,6 +167,7 @@ class Pool {
   Memory& memory_;
   std::shared_ptr<Memory> large_;  ///< source of large blocks; null: memory_
   std::mutex mutex_;
+  size_t smallest_class_ = kSmallClass;
   std::array<std::vector<Block>, 64> free_;
   std::array<size_t, 64> made_{};
 };

@@ -109,6 +109,7 @@ class MpiTransport final : public Transport {
   bool gone(int peer) const override {
     return duplicate_->has_failed(peers_[static_cast<size_t>(peer)].rank);
   }
+  bool any_gone() const override { return duplicate_->any_failed(); }
 
   /// MPI moves messages only inside its calls, and wakes nobody up. So a rank that waits polls. If
   /// nothing has moved for a while it sleeps between the polls, so that ranks that compute get its

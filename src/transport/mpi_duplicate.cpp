@@ -115,8 +115,9 @@ void MpiDuplicate::note_failure(int rank, int code) noexcept {
   // Errors of classes other than these three come from the arguments, or from this process.
   int kind = MPI_SUCCESS;
   MPI_Error_class(code, &kind);
-  if (kind == MPI_ERR_OTHER || kind == MPI_ERR_INTERN || kind == MPI_ERR_UNKNOWN)
-    failed_[static_cast<size_t>(rank)].store(true, std::memory_order_relaxed);
+  if (kind != MPI_ERR_OTHER && kind != MPI_ERR_INTERN && kind != MPI_ERR_UNKNOWN) return;
+  failed_[static_cast<size_t>(rank)].store(true, std::memory_order_relaxed);
+  any_failed_.store(true, std::memory_order_relaxed);
 }
 
 int MpiDuplicate::acquire_tag() {

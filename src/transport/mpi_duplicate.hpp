@@ -66,6 +66,8 @@ class MpiDuplicate {
   bool has_failed(int rank) const {
     return failed_[static_cast<size_t>(rank)].load(std::memory_order_relaxed);
   }
+  /// Returns true if has_failed() is true for any rank.
+  bool any_failed() const { return any_failed_.load(std::memory_order_relaxed); }
   /// Returns how many ranks of comm() use the same CPUs as this one.
   const CpuShare& cpu_share() const { return cpu_share_; }
   /// Returns a tag that is not in use and for which no message is pending. Throws SystemError if
@@ -81,6 +83,7 @@ class MpiDuplicate {
   std::vector<bool> elsewhere_;  ///< by rank of comm(): on another node
   CpuShare cpu_share_;
   std::unique_ptr<std::atomic<bool>[]> failed_;  ///< by rank of comm()
+  std::atomic<bool> any_failed_{false};
   /// Guards the tags: two threads may use two communicators at the same time.
   std::mutex mutex_;
   std::set<int> in_use_{kFirstTag};

@@ -120,6 +120,8 @@ class Transport {
   /// Returns true if the transport knows that `peer` has left and that poll() has returned, or will
   /// return at once, all that it sent. False means only that this is not known.
   virtual bool gone(int peer) const = 0;
+  /// Returns false if gone() is false for every peer. This is quicker than to ask for each of them.
+  virtual bool any_gone() const { return true; }
   /// Notifies the peers that this rank has done its part of call number `call`, if this needs no
   /// message.
   virtual void set_completed(uint64_t /*call*/) {}

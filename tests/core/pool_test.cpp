@@ -113,6 +113,27 @@ TEST_CASE(
   CHECK(memory.allocations() == 3);
 }
 
+TEST_CASE("the more peers there are, the smaller are the blocks of small messages") {
+  Memory memory;
+  Pool pool(memory);
+  pool.set_peers(64);
+  CHECK(pool.take(100).capacity() == 4096);
+  pool.set_peers(1024);
+  const Buffer old = pool.take(100);  // the free block fits, too
+  CHECK(old.capacity() == 4096);
+  CHECK(memory.allocations() == 1);
+  const Buffer tiny = pool.take(100), small = pool.take(300), large = pool.take(5000);
+  CHECK(tiny.capacity() == 256);
+  CHECK(small.capacity() == 512);
+  CHECK(large.capacity() == 8192);
+  CHECK(memory.allocations() == 4);
+  pool.reserve(tiny, 3, 2);  // four blocks of 256 bytes, and one more for longer small messages
+  CHECK(memory.allocations() == 9);
+  const Buffer longer = pool.take(3000);
+  CHECK(longer.capacity() == 4096);
+  CHECK(memory.allocations() == 9);
+}
+
 TEST_CASE("a pool serves several threads") {
   Memory memory;
   Pool pool(memory);

@@ -32,18 +32,20 @@ Channel::Channel(Transport& transport, Memory& memory, bool verify, const Channe
       verify_(verify),
       limits_(limits),
       queues_(static_cast<size_t>(size_)),
+      queued_((static_cast<size_t>(size_) + 63) / 64),
       gossip_(static_cast<size_t>(size_)),
       sent_(static_cast<size_t>(size_)),
       received_(static_cast<size_t>(size_)) {
   awaited_.reserve(static_cast<size_t>(size_));
+  transport_.pool().set_peers(static_cast<size_t>(size_));
 }
 
 void Channel::begin(uint64_t sequence) {
   current_ = sequence;
   ended_ = false;
-  for (int peer = 0; peer < size_; ++peer)
-    if (!queue(peer).empty() && ends_call(queue(peer).back()))
-      throw_notice(peer, queue(peer).back());
+  for_each_queued([this](int peer) {
+    if (ends_call(queue(peer).back())) throw_notice(peer, queue(peer).back());
+  });
 }
 
 void Channel::end() {
@@ -158,6 +160,7 @@ void Channel::receive(ReceivedMessage message, FunctionRef<void(int peer, const 
   const bool gossips = frame.kind() == FrameKind::gossip;
   FrameQueue& frames = gossips ? gossip(peer) : queue(peer);
   frames.push_back(std::move(frame));
+  if (!gossips) queued_[static_cast<size_t>(peer) / 64] |= uint64_t{1} << (peer % 64);
   on_frame(peer, frames.back());
   if (gossips) keep_gossip(peer);
 }
@@ -269,6 +272,7 @@ void Channel::flush_handed_over(const Deadline& deadline) {
 
 std::vector<int> Channel::gone(const std::vector<int>& peers) const {
   std::vector<int> gone;
+  if (!transport_.any_gone()) return gone;
   for (const int peer : peers)
     if (transport_.gone(peer)) gone.push_back(peer);
   return gone;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <bit>
 #include <optional>
 #include <span>
 #include <string>
@@ -123,13 +124,27 @@ class Channel {
   void wait(std::span<const int> peers, const ChannelWait& wait);
   /// Frames of this peer in the order in which it sent them.
   FrameQueue& queue(int peer) { return queues_[static_cast<size_t>(peer)]; }
+  /// Calls visit(peer) for each peer whose queue is not empty, by rank.
+  template <class Visit>
+  void for_each_queued(Visit visit) {
+    for (size_t word = 0; word < queued_.size(); ++word)
+      for (uint64_t bits = queued_[word]; bits != 0; bits &= bits - 1) {
+        const int bit = std::countr_zero(bits), peer = static_cast<int>(word) * 64 + bit;
+        if (queue(peer).empty())
+          queued_[word] &= ~(uint64_t{1} << bit);
+        else
+          visit(peer);
+      }
+  }
   /// Gossip of this peer for all states, in the order in which it sent them.
   FrameQueue& gossip(int peer) { return gossip_[static_cast<size_t>(peer)]; }
   /// Takes a frame out of the gossip of a peer. Moves `frame` to the next one.
-  Frame take_gossip(int peer, FrameQueue::Iterator& frame);
+  Frame take_gossip(int peer, FrameQueue::iterator& frame);
   /// Keeps gossip for this state from now on. States have rising numbers.
   void open(uint64_t state);
   bool gossiped() const { return newest_state_ > 0; }
+  /// Returns whether gossip waits in this channel.
+  bool has_gossip() const { return gossip_bytes_ > 0; }
   /// Drops the gossip for this state that has arrived and that will arrive.
   void close(uint64_t state) noexcept;
 
@@ -196,6 +211,7 @@ class Channel {
   uint64_t current_ = 0;  ///< the last call that this rank began
   bool ended_ = false;    ///< This rank has done its part of call `current_`.
   std::vector<FrameQueue> queues_;
+  std::vector<uint64_t> queued_;  ///< a bit for each peer; 0: its queue is empty
   std::vector<FrameQueue> gossip_;
   size_t gossip_bytes_ = 0;       ///< bytes of the blocks in gossip_
   std::vector<uint64_t> states_;  ///< open states, rising

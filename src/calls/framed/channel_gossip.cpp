@@ -49,7 +49,7 @@ void Channel::keep_gossip(int peer) {
          limits_.waiting_gossip);
 }
 
-Frame Channel::take_gossip(int peer, FrameQueue::Iterator& frame) {
+Frame Channel::take_gossip(int peer, FrameQueue::iterator& frame) {
   gossip_bytes_ -= frame->buffer.capacity();
   Frame taken = std::move(*frame);
   frame = gossip(peer).erase(frame);

@@ -7,7 +7,7 @@
 namespace sparsecoll {
 
 CoveredRanks::CoveredRanks(int own, int ranks, Arena& arena)
-    : own_(own), covered_(arena.take_span<bool>(static_cast<size_t>(ranks))) {
+    : first_(own), covered_(arena.take_span<bool>(static_cast<size_t>(ranks))) {
   add(own);
 }
 
@@ -18,18 +18,26 @@ void CoveredRanks::add(int rank) {
 }
 
 void CoveredRanks::add_from(const FrameHeader& header) {
-  for (uint32_t i = 0; i < header.covered_count; ++i)
-    add(static_cast<int>((size_t{header.covered_first} + i) % covered_.size()));
+  if (all()) return;
+  const size_t first = header.covered_first, count = header.covered_count;
+  const size_t before_end = std::min(count, covered_.size() - first);
+  add_range(first, before_end);
+  add_range(0, count - before_end);
 }
 
-void CoveredRanks::put_range(FrameHeader& header) const {
+void CoveredRanks::add_range(size_t first, size_t count) {
+  const auto range = covered_.subspan(first, count);
+  count_ += static_cast<int>(std::ranges::count(range, false));
+  std::ranges::fill(range, true);
+}
+
+void CoveredRanks::put_range(FrameHeader& header) {
   const int ranks = static_cast<int>(covered_.size());
   const auto covers = [&](int r) { return covered_[static_cast<size_t>((r + ranks) % ranks)]; };
-  int first = own_, count = 1;
-  while (count < ranks && covers(first - 1)) --first, ++count;
-  while (count < ranks && covers(first + count)) ++count;
-  header.covered_first = static_cast<uint32_t>((first + ranks) % ranks);
-  header.covered_count = static_cast<uint32_t>(count);
+  while (around_ < ranks && covers(first_ - 1)) --first_, ++around_;
+  while (around_ < ranks && covers(first_ + around_)) ++around_;
+  header.covered_first = static_cast<uint32_t>((first_ + ranks) % ranks);
+  header.covered_count = static_cast<uint32_t>(around_);
 }
 
 std::vector<int> CoveredRanks::missing(std::span<const int> absent) const {

@@ -22,7 +22,7 @@ class CoveredRanks {
   void add_from(const FrameHeader& header);
   /// Puts the largest cyclic range of covered ranks around this one into a header. A range is
   /// enough, because the ranks whose data an algorithm passes on form one.
-  void put_range(FrameHeader& header) const;
+  void put_range(FrameHeader& header);
 
   int count() const { return count_; }
   bool all() const { return count_ == static_cast<int>(covered_.size()); }
@@ -30,8 +30,12 @@ class CoveredRanks {
   std::vector<int> missing(std::span<const int> absent) const;
 
  private:
-  int own_;
+  void add_range(size_t first, size_t count);
+
   int count_ = 0;
+  // The largest cyclic range that put_range() has found, which only grows: many messages carry it.
+  int first_;       ///< its first rank, or that minus P
+  int around_ = 1;  ///< its number of ranks
   std::span<bool> covered_;
 };
 

@@ -26,7 +26,7 @@ FrameSender::FrameSender(Channel& channel, const CallParameters& parameters,
       stats_(parameters.stats),
       covered_(channel.rank(), channel.size(), arena) {}
 
-FrameHeader FrameSender::header(FrameKind kind) const {
+FrameHeader FrameSender::header(FrameKind kind) {
   FrameHeader header{};
   header.kind = static_cast<uint16_t>(kind);
   header.sequence = sequence_;

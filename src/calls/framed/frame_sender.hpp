@@ -34,7 +34,7 @@ class FrameSender {
   void send_abandon(int peer, ConstBytes notice);
 
  private:
-  FrameHeader header(FrameKind kind) const;
+  FrameHeader header(FrameKind kind);
   /// Waits until the memory in front of `end` is packed. `bytes` is the size of the whole message.
   void wait_packed(const std::byte* end, size_t bytes);
 

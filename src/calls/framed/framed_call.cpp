@@ -37,7 +37,8 @@ FramedCall::FramedCall(Channel& channel, const CallParameters& parameters,
       parameters_(parameters),
       identity_(identity),
       arena_(arena),
-      sender_(channel, parameters, identity.descriptor, arena) {}
+      sender_(channel, parameters, identity.descriptor, arena),
+      missing_(channel.size(), arena) {}
 
 FramedCall::~FramedCall() {
   try {
@@ -157,21 +158,33 @@ void FramedCall::check_arrived(int peer, const Frame& frame) {
   if (kernels_ && !probes_ && !frame.is_on_device()) kernels_->prefetch(frame.payload());
 }
 
-void FramedCall::wait_for_any(std::span<const int> peers) {
-  for (int peer = 0; peer < size(); ++peer) {
-    for (const Frame& frame : channel_.gossip(peer))
-      refuse_gossip(parameters_, identity_.descriptor, peer, frame);
+void FramedCall::wait(std::span<const int> peers, FunctionRef<void(int peer)> on_frame,
+                      FunctionRef<bool()> is_over) {
+  if (channel_.has_gossip())
+    for (int peer = 0; peer < size(); ++peer)
+      for (const Frame& frame : channel_.gossip(peer))
+        refuse_gossip(parameters_, identity_.descriptor, peer, frame);
+  channel_.for_each_queued([this](int peer) {
     for (const Frame& frame : channel_.queue(peer)) check_arrived(peer, frame);
-  }
-  const auto remove_arrived = [this](std::vector<int>& awaited) {
-    if (std::erase_if(awaited, [this](int peer) { return has_arrived(peer); }) > 0) awaited.clear();
+  });
+  const auto check_and_count = [&](int peer, const Frame& frame) {
+    check_arrived(peer, frame);
+    on_frame(peer);
   };
-  channel_.wait(peers,
-                {.deadline = deadline(),
-                 .on_frame = [this](int peer, const Frame& frame) { check_arrived(peer, frame); },
-                 .update = remove_arrived,
-                 .missing = [this](const auto& awaited) { return name_missing(awaited); },
-                 .needs_all_ranks = true});
+  const auto clear_at_end = [&](std::vector<int>& awaited) {
+    if (is_over()) awaited.clear();
+  };
+  channel_.wait(peers, {.deadline = deadline(),
+                        .on_frame = check_and_count,
+                        .update = clear_at_end,
+                        .missing = [this](const auto& awaited) { return name_missing(awaited); },
+                        .needs_all_ranks = true});
+}
+
+void FramedCall::wait_for_any(std::span<const int> peers) {
+  const auto arrived = [this](int peer) { return has_arrived(peer); };
+  wait(
+      peers, [](int) {}, [&] { return std::ranges::any_of(peers, arrived); });
 }
 
 ConstBytes FramedCall::take_message(int peer, MessageMemory message_memory) {
@@ -186,27 +199,23 @@ ConstBytes FramedCall::take_message(int peer, MessageMemory message_memory) {
 
 void FramedCall::receive(std::span<Transfer> transfers,
                          FunctionRef<void(size_t transfer)> on_message) {
-  const auto missing = arena_.take_span<size_t>(transfers.size());
-  const auto peers = arena_.take_span<int>(transfers.size());
-  size_t left = 0;
-  for (size_t i = 0; i < transfers.size(); ++i)
-    if (transfers[i].in_bound > 0) missing[left++] = i;
+  missing_.begin(transfers);
+  channel_.for_each_queued([this](int peer) { missing_.add_arrival(peer); });
+  const auto add_arrival = [this](int peer) { missing_.add_arrival(peer); };
+  const auto any_arrived = [this] {
+    return std::ranges::any_of(missing_.arrivals(), [this](int peer) { return has_arrived(peer); });
+  };
   do {  // A rank that receives nothing also checks once whether a peer has failed or abandoned.
-    for (size_t m = 0; m < left; ++m) peers[m] = transfers[missing[m]].peer;
-    wait_for_any(peers.first(left));
-    size_t still = 0;
-    for (const size_t i : missing.first(left)) {
-      Transfer& transfer = transfers[i];
-      if (!has_arrived(transfer.peer)) {
-        missing[still++] = i;
-        continue;
+    wait(missing_.peers(), add_arrival, any_arrived);
+    for (const int peer : missing_.arrivals())
+      while (missing_.contains(peer) && has_arrived(peer)) {
+        const size_t i = missing_.take(peer);
+        transfers[i].in = take_message(peer, transfers[i].message_memory);
+        check_size(transfers[i]);
+        on_message(i);
       }
-      transfer.in = take_message(transfer.peer, transfer.message_memory);
-      check_size(transfer);
-      on_message(i);
-    }
-    left = still;
-  } while (left > 0);
+    missing_.end_arrivals();
+  } while (!missing_.peers().empty());
 }
 
 std::vector<FramedCall::Received> FramedCall::receive_some(std::span<const int> peers) {

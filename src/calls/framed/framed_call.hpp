@@ -6,6 +6,7 @@
 #include "calls/descriptor.hpp"
 #include "calls/framed/channel.hpp"
 #include "calls/framed/frame_sender.hpp"
+#include "calls/framed/missing_transfers.hpp"
 #include "kernels/kernels.hpp"
 
 namespace sparsecoll {
@@ -81,8 +82,11 @@ class FramedCall final : public AgreedCall {
   /// Sends the messages of an exchange that rotates, only a few at the same time.
   void send_paced(std::span<const Transfer> transfers);
   void receive(std::span<Transfer> transfers, FunctionRef<void(size_t transfer)> on_message);
-  /// Waits until a message of at least one of the peers has arrived. Returns at once if there are
-  /// no peers.
+  /// Waits for messages of the peers. Calls `on_frame` for each frame that arrives, and returns
+  /// when `is_over` does so. Returns at once if there are no peers.
+  void wait(std::span<const int> peers, FunctionRef<void(int peer)> on_frame,
+            FunctionRef<bool()> is_over);
+  /// Waits until a message of at least one of the peers has arrived.
   void wait_for_any(std::span<const int> peers);
   /// Takes the next message of that peer out of the channel.
   ConstBytes take_message(int peer, MessageMemory message_memory);
@@ -100,7 +104,8 @@ class FramedCall final : public AgreedCall {
   Arena& arena_;
   FrameSender sender_;
   Kernels* kernels_ = nullptr;
-  bool probes_ = false;      ///< The messages of this call are measurements without content.
+  bool probes_ = false;  ///< The messages of this call are measurements without content.
+  MissingTransfers missing_;
   std::vector<Frame> kept_;  ///< received frames, whose payloads the algorithm reads
 };
 
