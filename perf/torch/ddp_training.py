@@ -95,7 +95,7 @@ class Training:
         torch.manual_seed(options.seed)
         self.model = Transformer(symbols, options.length, options.width, options.layers)
         self.count = sum(p.numel() for p in self.model.parameters())
-        self.ddp = DistributedDataParallel(self.model, gradient_as_bucket_view=True)
+        self.ddp = self._parallel(way, options)
         self.hook = None
         sparse = way.startswith("sparse")
         if way in ("fp16", "bf16"):
@@ -116,13 +116,21 @@ class Training:
         else:
             self.optimizer = torch.optim.SGD(parameters, lr=rate, momentum=0.9)
 
-    def step(self, rows, update=True):
-        """Makes a step and returns its seconds. Without `update` the model stays as it is."""
+    def _parallel(self, way, options):
+        bucket, first = 25, dist._DEFAULT_FIRST_BUCKET_BYTES
+        if way == "powersgd" and not options.power_bucket:
+            # The exchanges of two buckets overtake each other on some ranks, which gloo does not survive.
+            bucket, dist._DEFAULT_FIRST_BUCKET_BYTES = 1 << 20, 1 << 40
+        ddp = DistributedDataParallel(self.model, bucket_cap_mb=bucket, gradient_as_bucket_view=True)
+        dist._DEFAULT_FIRST_BUCKET_BYTES = first
+        return ddp
+
+    def step(self, rows):
+        """Makes a step and returns its seconds."""
         begin = time.perf_counter()
         self.optimizer.zero_grad()
         loss_of(self.ddp, rows).backward()
-        if update:
-            self.optimizer.step()
+        self.optimizer.step()
         return time.perf_counter() - begin
 
     def computing(self, rows):
@@ -175,6 +183,12 @@ def measure(way, options):
     }
 
 
+def blas():
+    """Returns the files of the BLAS in this process: with the reference BLAS a step computes ten times as long."""
+    maps = pathlib.Path("/proc/self/maps").read_text().split()
+    return " ".join(sorted({pathlib.Path(word).name for word in maps if "blas" in word and ".so" in word}))
+
+
 def cells(fields, skipped):
     """Returns the cells of a way's row of the table."""
     steps = fields["step_ms"][skipped:] or fields["step_ms"]
@@ -205,6 +219,8 @@ def arguments():
     parser.add_argument("--warmup", type=int, default=20, help="steps in which the density falls")
     parser.add_argument("--power-rank", type=int, default=4)
     parser.add_argument("--power-start", type=int, default=10, help="steps before PowerSGD compresses, 2 or more")
+    parser.add_argument("--power-bucket", action="store_true",
+                        help="PowerSGD with DDP's buckets of 25 MB, instead of one bucket")
     parser.add_argument("--width", type=int, default=512)
     parser.add_argument("--layers", type=int, default=3)
     parser.add_argument("--length", type=int, default=32, help="bytes in a row of text")
@@ -224,6 +240,7 @@ def main():
         ("all", "(s)", 8), ("compute", "(ms)", 8), ("compute", "(%)", 7), ("link", "(MB/step)", 9),
         ("loss", "(nats)", 7)], options.json)
     table.describe()
+    table.comment(f"BLAS: {blas() or 'none'}")
     table.comment(f"time of a step: max over ranks; min and median after {options.skip} steps; compute: a step "
                   "without exchange")
     table.comment("link: bytes of the network that a rank sends; loss: of text that was held out")
@@ -233,10 +250,10 @@ def main():
         try:
             fields = measure(way, options)
             table.row(cells(fields, options.skip), fields)
-        except RuntimeError as error:
+        except (RuntimeError, TypeError) as error:
             message = str(error).strip().splitlines()[0]
             table.row([way, options.network or "-"], {"way": way, "network": options.network, "error": message})
-            table.comment(f"{way}: RuntimeError: {message}")
+            table.comment(f"{way}: {type(error).__name__}: {message}")
             failed.append(way)
     dist.destroy_process_group()
     return 1 if failed else 0

@@ -9,12 +9,12 @@ the loss that dense training reaches. Builds the library, makes the rows of all 
   --nodes N      (8)
   --steps N      of dense training and of the others (300)
   --list         prints the jobs and exits
-Jobs; without a name, all of them (half an hour on two cores):
-  curve.WAY      losses of a whole training of dense, fp16 or powersgd, without limits of the network
-  time.RATE      the time of a step of these ways at 100mbit or 1gbit: a few steps
-  train.RATE.WAY a whole training with sparse or sparse-bf16 on this network
+Jobs; without a name, all of them (25 minutes on two cores):
+  train.RATE.WAY a whole training on a network: dense, powersgd, sparse or sparse-bf16
+  curve.WAY      the losses of a whole training without limits of the network
+  time.RATE      the time of a step at 100mbit or 1gbit of the ways that are not trained there
   report         the table and the picture, from the rows that are there
-Needs root, and Debian's python3-torch, python3-matplotlib, git (its release notes are the text)."
+Needs root, and Debian's python3-torch, python3-matplotlib, libopenblas0 and git (its release notes are the text)."
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 # shellcheck source=scripts/options.sh
@@ -37,9 +37,8 @@ while [[ ${1:-} == -* ]]; do
   shift 2
 done
 
-all=(curve.dense curve.fp16 curve.powersgd)
-for rate in 1gbit 100mbit; do all+=("time.$rate" "train.$rate.sparse" "train.$rate.sparse-bf16"); done
-all+=(report)
+all=(train.1gbit.{dense,powersgd,sparse,sparse-bf16} time.1gbit curve.fp16
+  train.100mbit.{sparse,sparse-bf16} time.100mbit report)
 [ -z "$list" ] || { printf '%s\n' "${all[@]}" && exit 0; }
 [ $# -gt 0 ] || set -- "${all[@]}"
 
@@ -49,7 +48,7 @@ if [ -z "$library" ]; then
   library=build/perf/src/libsparsecoll.so
 fi
 SPARSECOLL_LIBRARY=$(realpath "$library")
-export SPARSECOLL_LIBRARY PYTHONPATH=$PWD/src/python OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE=1
+export SPARSECOLL_LIBRARY PYTHONPATH=$PWD/src/python OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE=1
 export UCX_LOG_LEVEL=${UCX_LOG_LEVEL:-fatal}
 python=${SPARSECOLL_PYTHON:-/usr/bin/python3}
 program=("$python" perf/torch/ddp_training.py)
@@ -77,9 +76,11 @@ for job; do
       measure "$job" perf/launch -n "$nodes" --bind-to none "${program[@]}" --way "$rate" --steps "$steps"
       ;;
     time.*)
-      # PowerSGD compresses after two steps here, after ten in its curve.
+      # PowerSGD compresses after two steps here, after ten in its whole training.
+      ways=(dense fp16 powersgd)
+      [ "$rate" != 1gbit ] || ways=(fp16 bf16)
       # shellcheck disable=SC2046  # words without blanks
-      measure "$job" $(on "$rate") --way dense fp16 powersgd --steps 13 --power-start 2
+      measure "$job" $(on "$rate") --way "${ways[@]}" --steps 13 --power-start 2
       ;;
     train.*)
       # shellcheck disable=SC2046
