@@ -162,11 +162,13 @@ def measure(way, options):
         seconds.append(training.step(text.batch(options.batch)))
         if step % options.every == 0 or step == options.steps:
             losses.append((step, training.loss(text.held_out)))
+            if losses[-1][1] <= options.goal:
+                break
     sent = -1 if before is None else bytes_out() - before
     computing = [training.computing(text.batch(options.batch)) for _ in range(options.compute_steps)]
     training.destroy()
     milliseconds = [round(1000 * each, 2) for each in over_ranks(seconds)]
-    mean_sent = over_ranks([sent], dist.ReduceOp.SUM)[0] / dist.get_world_size() / options.steps
+    mean_sent = over_ranks([sent], dist.ReduceOp.SUM)[0] / dist.get_world_size() / len(seconds)
     return {
         "way": way, "network": options.network, "ranks": dist.get_world_size(), "count": training.count,
         "batch": options.batch, "length": options.length, "width": options.width, "layers": options.layers,
@@ -205,14 +207,15 @@ def arguments():
     parser.add_argument("--text", nargs="+", default=["/usr/share/doc/git/RelNotes"],
                         help="files and folders, .gz too (git's release notes)")
     parser.add_argument("--steps", type=int, default=300)
+    parser.add_argument("--goal", type=float, default=0, help="a loss that ends the training")
     parser.add_argument("--every", type=int, default=10, help="steps between two losses")
     parser.add_argument("--skip", type=int, default=3, help="first steps that are not in min and median")
     parser.add_argument("--compute-steps", type=int, default=5, help="steps without exchange at the end")
     parser.add_argument("--network", default="", help="the network's name, for the rows")
     parser.add_argument("--optimizer", choices=["adam", "sgd"], default="adam",
                         help="sgd: with a momentum of 0.9. The hook has both as a correction")
-    parser.add_argument("--rate", type=float, default=1e-3, help="learning rate")
-    parser.add_argument("--sparse-rate", type=float, default=3e-3, help="that of the ways with DDPHook")
+    parser.add_argument("--rate", type=float, default=3e-4, help="learning rate")
+    parser.add_argument("--sparse-rate", type=float, default=1e-3, help="that of the ways with DDPHook")
     parser.add_argument("--density", type=float, default=0.01)
     parser.add_argument("--dense-below", type=int, default=4096)
     parser.add_argument("--dense-steps", type=int, default=0)
