@@ -7,12 +7,12 @@ the loss that dense training reaches. Builds the library, makes the rows of all 
   --out FOLDER   for results (build/perf/ddp)
   --library FILE libsparsecoll.so with UCX, instead of building it
   --nodes N      (8)
-  --steps N      of dense training and of the others (300)
+  --steps N      of dense training; the others may take three times as many to its loss (300)
   --list         prints the jobs and exits
 Jobs; without a name, all of them (25 minutes on two cores):
-  train.RATE.WAY a whole training on a network: dense, powersgd, sparse or sparse-bf16
-  curve.WAY      the losses of a whole training without limits of the network
-  time.RATE      the time of a step at 100mbit or 1gbit of the ways that are not trained there
+  curve.WAY      the losses of a whole training with dense, powersgd or fp16, without limits of the network
+  time.RATE      the time of a few of their steps at 100mbit or 1gbit
+  train.RATE.WAY a whole training on this network with sparse or sparse-bf16
   report         the table and the picture, from the rows that are there
 Needs root, and Debian's python3-torch, python3-matplotlib, libopenblas0 and git (its release notes are the text)."
 set -euo pipefail
@@ -37,8 +37,9 @@ while [[ ${1:-} == -* ]]; do
   shift 2
 done
 
-all=(train.1gbit.{dense,powersgd,sparse,sparse-bf16} time.1gbit curve.fp16
-  train.100mbit.{sparse,sparse-bf16} time.100mbit report)
+all=(curve.dense curve.powersgd curve.fp16 time.1gbit time.100mbit)
+for rate in 1gbit 100mbit; do all+=("train.$rate.sparse" "train.$rate.sparse-bf16"); done
+all+=(report)
 [ -z "$list" ] || { printf '%s\n' "${all[@]}" && exit 0; }
 [ $# -gt 0 ] || set -- "${all[@]}"
 
@@ -64,6 +65,12 @@ measure() {
   "$@" -J "$out/$job.json" 2>"$out/$job.err" | tee -a "$out/$job.txt" || [ -s "$out/$job.json" ]
 }
 
+# goal: prints the options for trainings that end at the loss that dense training has at its end.
+goal() {
+  [ ! -s "$out/curve.dense.json" ] || echo --steps $((3 * steps)) --goal "$("$python" -c \
+    'import json, sys; print(json.loads(open(sys.argv[1]).readline())["losses"][-1][1])' "$out/curve.dense.json")"
+}
+
 # on RATE ARGUMENT...: the command for the emulated network.
 on() { echo perf/netlab run --nodes "$nodes" --rate "$1" -- perf/torch/rank.sh "${program[@]}" --network "$1"; }
 
@@ -73,18 +80,19 @@ for job; do
   rate=${rate%%.*}
   case $job in
     curve.*)
-      measure "$job" perf/launch -n "$nodes" --bind-to none "${program[@]}" --way "$rate" --steps "$steps"
+      more=''
+      [ "$rate" = dense ] || more=$(goal)
+      # shellcheck disable=SC2086  # words without blanks
+      measure "$job" perf/launch -n "$nodes" --bind-to none "${program[@]}" --way "$rate" --steps "$steps" $more
       ;;
     time.*)
       # PowerSGD compresses after two steps here, after ten in its whole training.
-      ways=(dense fp16 powersgd)
-      [ "$rate" != 1gbit ] || ways=(fp16 bf16)
-      # shellcheck disable=SC2046  # words without blanks
-      measure "$job" $(on "$rate") --way "${ways[@]}" --steps 13 --power-start 2
+      # shellcheck disable=SC2046
+      measure "$job" $(on "$rate") --way dense fp16 bf16 powersgd --steps 13 --power-start 2
       ;;
     train.*)
       # shellcheck disable=SC2046
-      measure "$job" $(on "$rate") --way "$way" --steps "$steps"
+      measure "$job" $(on "$rate") --way "$way" --steps "$steps" $(goal)
       ;;
     report)
       "$python" perf/torch/ddp_report.py "$out"/*.json | tee "$out/report.txt"
