@@ -6,6 +6,7 @@ A row with many steps has the losses of its way; a row of a network has the time
 do not depend on the network, so that both need not come from the same run."""
 
 import dataclasses
+import itertools
 import statistics
 
 from plots import records
@@ -50,20 +51,23 @@ def compare(timed, other):
     return len(common)
 
 
-def curve_of(timed, runs, dense):
-    """Returns the curve of a way on a network: from the run of `timed` there if it is the longest of `runs`,
-    those of its way; else the losses are those of the longest, and the time of its steps is the median there."""
-    longest = max(runs, key=lambda row: (len(row["step_ms"]), row is timed))
+def ends_of(timed, longest, dense):
+    """Returns the time at the end of each step of `longest`: as it was timed on the network, and from there
+    on by the median."""
     own = statistics.median(compressing_steps(timed))
-    if timed is longest:
-        ends = [0.0]
-        for milliseconds in timed["step_ms"]:
-            ends.append(ends[-1] + milliseconds / 1000)
-    else:
-        first = statistics.median(compressing_steps(dense)) if longest["dense_steps"] else 0
-        head = longest["dense_steps"]
-        ends = [(min(step, head) * first + max(0, step - head) * own) / 1000
-                for step in range(len(longest["step_ms"]) + 1)]
+    if timed["dense_steps"] == longest["dense_steps"]:
+        times = timed["step_ms"][: len(longest["step_ms"])]
+    else:  # a run for times does not begin with as many dense steps
+        times = [statistics.median(compressing_steps(dense))] * longest["dense_steps"]
+    times = times + [own] * (len(longest["step_ms"]) - len(times))
+    return [0.0, *(total / 1000 for total in itertools.accumulate(times))]
+
+
+def curve_of(timed, runs, dense):
+    """Returns the curve of a way on a network: the losses are those of the longest of `runs`, those of the
+    way on any network; the times are those of `timed`, there."""
+    longest = max(runs, key=lambda row: (len(row["step_ms"]), row is timed))
+    ends, own = ends_of(timed, longest, dense), statistics.median(compressing_steps(timed))
     points = [(step, ends[step], loss) for step, loss in longest["losses"]]
     return Curve(timed["network"], timed["way"], points, own, statistics.median(timed["compute_ms"]),
                  timed["link_bytes"], len(timed["step_ms"]),
