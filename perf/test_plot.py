@@ -220,7 +220,7 @@ def check_ddp_times():
         ("100mbit", "dense", 300, 3000), ("100mbit", "powersgd", 300, 100 + 290 * 2), ("100mbit", "sparse", 300, 300),
         ("1gbit", "dense", 300, 300), ("1gbit", "powersgd", 300, 10 + 58), ("1gbit", "sparse", 300, 30),
     ], found
-    assert [curve.same_losses for curve in curves] == [3, 0, 40] * 2, curves
+    assert [curve.same_losses for curve in curves] == [3, 3, 40] * 2, curves
     worse = [row | {"losses": [[0, 3], [10, 1]]} if row["network"] == "1gbit" and row["way"] == "dense" else row
              for row in ddp_rows()]
     try:
