@@ -146,6 +146,16 @@ class Training:
         dist.all_reduce(mean)
         return mean.item() / dist.get_world_size()
 
+    def phase_ms(self):
+        """Returns the mean time of a step that the hook's calls took in each phase, over steps and ranks."""
+        if self.hook is None:
+            return {}
+        stats = self.hook.comm.stats(total=True)
+        names = ("select", "pack", "exchange", "reduce")
+        total = over_ranks([getattr(stats, f"{name}_seconds") for name in names], dist.ReduceOp.SUM)
+        each = 1000 / dist.get_world_size() / self.hook.step
+        return {name: round(each * seconds, 2) for name, seconds in zip(names, total)}
+
     def destroy(self):
         if self.hook is not None:
             self.hook.destroy()
@@ -165,6 +175,7 @@ def measure(way, options):
             if losses[-1][1] <= options.goal:
                 break
     sent = -1 if before is None else bytes_out() - before
+    phases = training.phase_ms()
     computing = [training.computing(text.batch(options.batch)) for _ in range(options.compute_steps)]
     training.destroy()
     milliseconds = [round(1000 * each, 2) for each in over_ranks(seconds)]
@@ -181,7 +192,7 @@ def measure(way, options):
         "power_rank": options.power_rank if way == "powersgd" else 0,
         "step_ms": milliseconds, "compute_ms": [round(1000 * each, 2) for each in over_ranks(computing)],
         "link_bytes": round(mean_sent) if mean_sent >= 0 else None,
-        "losses": losses,
+        "phase_ms": phases, "losses": losses,
     }
 
 
