@@ -30,15 +30,27 @@ def look_of(way, row):
     return LOOKS[way] | {"label": LOOKS[way]["label"].format(**words)}
 
 
+def mark(axis, reached, goal):
+    """Marks where curves reach a loss. `reached` has seconds and colours; labels that would meet are lower."""
+    last, lower = 0, False
+    for seconds, colour in sorted(reached):
+        lower = seconds < 1.4 * last and not lower
+        last = seconds
+        axis.plot([seconds], [goal], linestyle="", marker="|", markersize=12, color=colour)
+        axis.annotate(f"{style.two_digits(seconds)} s", (seconds, goal), xytext=(0, -28 if lower else -17),
+                      textcoords="offset points", ha="center", fontsize=8, color=colour)
+
+
 def draw(axis, curves, goal, rows):
+    reached = []
     for curve in curves:
         look = look_of(curve.way, records.where(rows, way=curve.way)[0])
         axis.plot([p[1] for p in curve.points[1:]], [p[2] for p in curve.points[1:]], **look | {"markersize": 3})
-        reached = curve.reaches(goal)
-        if reached:
-            axis.plot([reached[1]], [goal], linestyle="", marker="|", markersize=12, color=look["color"])
-            axis.annotate(f"{style.two_digits(reached[1])} s", (reached[1], goal), xytext=(0, -14),
-                          textcoords="offset points", ha="center", fontsize=8, color=look["color"])
+        if curve.reaches(goal):
+            reached.append((curve.reaches(goal)[1], look["color"]))
+    low, high = axis.get_ylim()
+    axis.set_ylim(low - 0.04 * (high - low), None)
+    mark(axis, reached, goal)
     axis.axhline(goal, color="#999999", linewidth=0.8, linestyle=":")
     axis.set_xscale("log")
     style.log_axis(axis.xaxis, lambda seconds: f"{seconds:g}")
