@@ -21,8 +21,8 @@ try:
 except ImportError as problem:
     sys.exit(f"plot.py: {sys.executable} has no matplotlib ({problem}); another may, as /usr/bin/python3")
 
-from plots import collective, options, push_sum, records, residual_rule, style, summary, topk, training  # noqa: E402
-from plots import training_time, tuning  # noqa: E402
+from plots import collective, ddp_training, options, push_sum, records, residual_rule, style, summary  # noqa: E402
+from plots import topk, training, training_time, tuning  # noqa: E402
 
 KINDS = {
     "size": ("time against size", lambda r: collective.time_against_size(records.collectives(r))),
@@ -47,6 +47,7 @@ KINDS = {
         "training on slow networks: accuracy against time, time of an epoch",
         lambda r: training_time.on_networks(records.training_on_networks(r)),
     ),
+    "ddp": ("DDP's hooks on slow networks: loss against time", lambda r: ddp_training.loss_against_time(r)),
     "rule": ("what a residual rule loses", lambda r: residual_rule.lost(records.residual_rule(r))),
     "tune": ("what sparsecoll-tune predicts", lambda r: tuning.predictions(records.tuning(r))),
     "summary": ("the one for the README: times and training", summary.draw),

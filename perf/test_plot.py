@@ -24,7 +24,7 @@ PICTURES = {
     f"volume_ranks_dense_mpi_{2**26}_0.01", f"time_ranks_dense_mpi_{2**26}_0.01",
     f"volume_ranks_sparse_simulated_{2**26}_0.01", f"time_ranks_sparse_simulated_{2**26}_0.01",
     "topk_1_threads_float32", "training_accuracy",
-    "training_time_8_ranks_5404170_16",
+    "training_time_8_ranks_5404170_16", "ddp_training_8_ranks_10000000",
     "residual_rule_8_ranks_500", "tune_8_ranks_1000", "tune_8_ranks_50000",
     "push_sum_error_8_ranks_1000_float32", "push_sum_slow_8_ranks_1000",
 }
@@ -141,7 +141,28 @@ def training_on(network, mode, step):
     }
 
 
+def ddp(network, way, steps, step_ms):
+    """Returns a row of ddp_training.py: the loss falls by 0.001 in a step, every tenth is written."""
+    return {
+        "program": "ddp_training", "way": way, "network": network, "ranks": 8, "count": 10000000, "seed": 1,
+        "rate": 0.001, "density": 0.01 if "sparse" in way else 1, "text": "1", "power_rank": 4,
+        "warmup": 20 if "sparse" in way else 0, "dense_steps": 10 if way == "powersgd" else 0,
+        "step_ms": [step_ms] * steps, "compute_ms": [100, 100], "link_bytes": 1e6,
+        "losses": [[step, 3 - 0.001 * step] for step in range(0, steps + 1, 10)],
+    }
+
+
+def ddp_rows():
+    for way in ("dense", "powersgd"):
+        yield ddp("", way, 300, 500)
+    for network, slower in (("1gbit", 1), ("100mbit", 10)):
+        yield ddp(network, "dense", 30, 1000 * slower)
+        yield ddp(network, "powersgd", 30, 200 * slower) | {"dense_steps": 2}
+        yield ddp(network, "sparse", 400, 100 * slower)
+
+
 def records():
+    yield from ddp_rows()
     yield tuned()
     for rule in ("conserving", "paper"):
         yield {"program": "residual_rule", "rule": rule, "ranks": 8, "count": 500, "density": 0.01,
@@ -190,6 +211,26 @@ def check_epoch_parts():
     assert all(abs(found[key] - wanted[key]) < 1e-9 for key in wanted), found
 
 
+def check_ddp_times():
+    """Checks the time to dense training's loss: after 300 steps of each way."""
+    from plots import ddp_times
+    curves = ddp_times.curves(list(ddp_rows()))
+    found = [(curve.network, curve.way, *map(round, curve.reaches(ddp_times.goal_of(curves)))) for curve in curves]
+    assert found == [  # PowerSGD's first ten steps are dense; sparse training has its own times
+        ("100mbit", "dense", 300, 3000), ("100mbit", "powersgd", 300, 100 + 290 * 2), ("100mbit", "sparse", 300, 300),
+        ("1gbit", "dense", 300, 300), ("1gbit", "powersgd", 300, 10 + 58), ("1gbit", "sparse", 300, 30),
+    ], found
+    assert [curve.same_losses for curve in curves] == [3, 3, 40] * 2, curves
+    worse = [row | {"losses": [[0, 3], [10, 1]]} if row["network"] == "1gbit" and row["way"] == "dense" else row
+             for row in ddp_rows()]
+    try:
+        ddp_times.curves(worse)
+    except SystemExit as problem:
+        assert "after 10 steps on 100mbit, and of 1 on 1gbit" in str(problem), problem
+    else:
+        assert False, "a loss that depends on the network was not seen"
+
+
 def run(folder):
     rows = list(records())
     lines = folder / "lines.json"
@@ -213,6 +254,7 @@ def run(folder):
     assert first == (folder / "summary.svg").read_bytes(), "the same records give another picture"
 
     check_epoch_parts()
+    check_ddp_times()
     only = folder / "training.json"
     only.write_text(json.dumps(training("dense", 1, 1)) + "\n")
     assert "nothing to draw" in plot("topk", only, "--out", folder, fails=True).stderr

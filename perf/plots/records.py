@@ -52,6 +52,10 @@ def residual_rule(rows):
     return [row for row in rows if row.get("program") == "residual_rule"]
 
 
+def ddp_training(rows):
+    return [row for row in rows if row.get("program") == "ddp_training"]
+
+
 def training(rows):
     """Returns the rows without those of slow networks, which have pictures of their own."""
     return [row for row in rows if row.get("program") == "train_digits" and "network" not in row]

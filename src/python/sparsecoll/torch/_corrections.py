@@ -9,11 +9,22 @@ momentum on each rank before the selection; the optimizer is then SGD without mo
 
 from __future__ import annotations
 
-from typing import Dict
+from typing import Dict, Iterator, Tuple
 
 import torch
 
 State = Dict[str, torch.Tensor]
+
+# Operations one after the other on so many values find them in the cache: on whole gradients they would
+# read all from memory each time, which takes longer than a sparse exchange.
+_PIECE = 1 << 16
+
+
+def _pieces(*tensors: torch.Tensor) -> Iterator[Tuple[torch.Tensor, ...]]:
+    """Yields pieces of tensors of the same shape, so that the caches hold one of each."""
+    # On a GPU every operation is a kernel of its own, and fewer are faster.
+    size = max(1, tensors[0].numel()) if tensors[0].is_cuda else _PIECE
+    return zip(*(tensor.view(-1).split(size) for tensor in tensors))
 
 
 def _work(state: State, name: str, like: torch.Tensor) -> torch.Tensor:
@@ -41,12 +52,13 @@ class Momentum:
     def apply(self, state: State, gradient: torch.Tensor) -> None:
         """Replaces the gradient by the vector to be sent."""
         u = _work(state, "u", gradient)
-        u.mul_(self.momentum).add_(gradient)
-        gradient.copy_(u)
+        for piece, of_u in _pieces(gradient, u):
+            piece.copy_(of_u.mul_(self.momentum).add_(piece))
 
     def delivered(self, state: State, result: torch.Tensor) -> None:
         """Clears the momentum of the entries of a sparse result."""
-        state["u"].masked_fill_(result != 0, 0)
+        for piece, of_u in _pieces(result, state["u"]):
+            of_u.masked_fill_(piece != 0, 0)
 
 
 class Adam:
@@ -72,11 +84,12 @@ class Adam:
         t = state.setdefault("t", torch.zeros(1))
         t += 1
         step = float(t)
-        values = gradient.to(m.dtype)
-        m.mul_(first).add_(values, alpha=1 - first)
-        v.mul_(second).addcmul_(values, values, value=1 - second)
-        denominator = (v / (1 - second**step)).sqrt_().add_(self.eps)
-        gradient.copy_(m.div(denominator).div_(1 - first**step))
+        for piece, of_m, of_v in _pieces(gradient, m, v):
+            values = piece.to(m.dtype)
+            of_m.mul_(first).add_(values, alpha=1 - first)
+            of_v.mul_(second).addcmul_(values, values, value=1 - second)
+            denominator = (of_v / (1 - second**step)).sqrt_().add_(self.eps)
+            piece.copy_(of_m.div(denominator).div_(1 - first**step))
 
     def delivered(self, state: State, result: torch.Tensor) -> None:
         """Does nothing: m decays within a few steps, so it need not be cleared like Momentum's
