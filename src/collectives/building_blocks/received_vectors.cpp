@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collectives/building_blocks/received_vectors.hpp"
 
+#include "collectives/building_blocks/plain_messages.hpp"
+
 namespace sparsecoll {
 
 /// Messages of at least this many bytes are unpacked one by one.
@@ -17,7 +19,7 @@ MessageUnpacker::MessageUnpacker(Env& env, size_t sources)
 
 void MessageUnpacker::add(size_t source, const Message& message) {
   pending_source_[pending_] = source;
-  pending_message_[pending_++] = message;
+  pending_message_[pending_++] = {readable(env_, message), message.region};
   if (env_.kernels.is_synchronous() && message.bytes.size() >= kLongMessage) unpack();
 }
 
