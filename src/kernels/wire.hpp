@@ -88,8 +88,9 @@ constexpr Representation wire_choose(const WireShape& shape) {
   return coded ? Representation::coded : Representation::bitmap;
 }
 
-/// A message with fewer entries is never plain: to code them takes less time than the message.
-inline constexpr uint64_t kPlainEntries = 512;
+/// A message with fewer entries is never plain: coded, most of them are so short that MPI sends
+/// them without asking the receiver.
+inline constexpr uint64_t kPlainEntries = 1024;
 inline constexpr uint64_t kLongestPlainRegion = uint64_t{1} << 32;
 
 /// Returns the representation for a receiver to which plain messages are the fastest: plain where

@@ -24,7 +24,7 @@ void put_bitmap(std::byte* at, std::span<const I> index, const Region& region, u
 
 /// Writes the distances of the indices from the region's start in 32 bits each. The receiver has
 /// just read this memory from another core, so that each store would wait for that core's cache.
-/// Copies of many bytes at a time do not: they were 5 times as fast as stores of 64 bytes.
+/// Copies of many bytes at a time do not (docs/performance.md, "In one machine").
 template <class I>
 void put_plain(std::byte* at, std::span<const I> index, const Region& region, uint64_t bytes,
                const SparseLoops* loops) {
