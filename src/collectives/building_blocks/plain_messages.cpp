@@ -32,7 +32,9 @@ bool plain_is_fastest_to_all(const Env& env) {
 }
 
 ConstBytes readable(Env& env, const Message& message) {
-  if (env.kernels.is_synchronous() || env.kernels.is_on_device(message.bytes.data()))
+  // The host must not look at messages in device memory.
+  if (env.kernels.is_synchronous() || env.call.in_stream_order() ||
+      env.kernels.is_on_device(message.bytes.data()))
     return message.bytes;
   const DataType type = env.kernels.data_type();
   WireHeader header;

@@ -14,8 +14,8 @@ bool plain_is_fastest(const Env& env, int peer);
 /// Returns whether that holds for all other ranks, which all get the same message.
 bool plain_is_fastest_to_all(const Env& env);
 
-/// Returns a message that every backend can read: the message itself, or a coded copy of one that
-/// is plain, if the backend is a device.
+/// Returns a peer's message as the backend can read it: the message itself, or a coded copy of one
+/// that is plain, if the backend is a device.
 ConstBytes readable(Env& env, const Message& message);
 
 }  // namespace sparsecoll

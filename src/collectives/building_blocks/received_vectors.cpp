@@ -19,7 +19,9 @@ MessageUnpacker::MessageUnpacker(Env& env, size_t sources)
 
 void MessageUnpacker::add(size_t source, const Message& message) {
   pending_source_[pending_] = source;
-  pending_message_[pending_++] = {readable(env_, message), message.region};
+  // A device may still be packing this rank's own message, which is coded.
+  const bool own = source == static_cast<size_t>(env_.call.rank());
+  pending_message_[pending_++] = {own ? message.bytes : readable(env_, message), message.region};
   if (env_.kernels.is_synchronous() && message.bytes.size() >= kLongMessage) unpack();
 }
 
