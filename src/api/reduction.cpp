@@ -17,6 +17,19 @@ namespace {
 
 const char* name_of(AlgorithmId id) { return algorithm_info(static_cast<int>(id))->name; }
 
+bool share_memory(const Call& call) {
+  for (int peer = 0; peer < call.size(); ++peer)
+    if (peer != call.rank() && !call.shares_memory(peer)) return false;
+  return true;
+}
+
+/// Returns Env::node_beta from what earlier calls have measured.
+std::optional<double> node_beta(const Call& call, const NetworkModel& model) {
+  if (model.nodes) return model.nodes->within.beta;
+  if (model.network && share_memory(call)) return model.network->beta;
+  return {};
+}
+
 }  // namespace
 
 Reduction::Reduction(const Invocation& invocation, Kernels& kernels)
@@ -26,7 +39,8 @@ Reduction::Reduction(const Invocation& invocation, Kernels& kernels)
            invocation.communicator.backends().arena(),
            invocation.call.stats(),
            kernels.counts(1),
-           static_cast<Wire>(invocation.communicator.config().values.wire)} {
+           static_cast<Wire>(invocation.communicator.config().values.wire),
+           node_beta(invocation.call, invocation.communicator.network_model())} {
   invocation.call.set_kernels(kernels);
 }
 

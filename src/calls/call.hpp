@@ -83,6 +83,9 @@ class Call {
   /// Returns whether ranks of a node may try to read each other's memory
   /// (core/process_memory.hpp). All ranks get the same answer.
   virtual bool can_read_peers() const { return false; }
+  /// Returns whether messages to this peer go through memory that both share. The peers need not
+  /// get the same answer.
+  virtual bool shares_memory(int /*peer*/) const { return false; }
   /// Returns whether the ranks of a node can add vectors in the order of streams, in any order of
   /// additions. All ranks get the same answer.
   virtual bool can_reduce_in_node() const { return false; }

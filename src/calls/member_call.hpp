@@ -28,6 +28,7 @@ class MemberCall : public AgreedCall {
   int size() const override { return call_.size(); }
   bool in_stream_order() const override { return call_.in_stream_order(); }
   bool can_read_peers() const override { return call_.can_read_peers(); }
+  bool shares_memory(int peer) const override { return call_.shares_memory(peer); }
   bool can_reduce_in_node() const override { return call_.can_reduce_in_node(); }
   void reduce_scatter_in_node(const void* in, size_t shares, size_t count, DataType type,
                               void* out) override {

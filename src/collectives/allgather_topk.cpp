@@ -33,7 +33,7 @@ Outcome run(Env& env, const Problem& problem, ShapeCache& cache) {
   const std::optional<SparseSpan> in_place = kernels.slice(problem.local, all_indices);
   ConstBytes own;
   if (env.call.size() > 1 || !in_place)
-    own = pack_region(env, problem.local, all_indices);
+    own = pack_region(env, problem.local, all_indices, true);
   else
     Stopwatch(env.stats, Phase::pack).took_no_time();
   // 2.

@@ -46,13 +46,15 @@ void* allocate_on_host(size_t bytes) {
   constexpr size_t kLargestPage = size_t{1} << 16;  // without huge pages
   constexpr size_t kHugePage = size_t{2} << 20;
   const size_t alignment = bytes < (size_t{1} << 20) ? kAlignment
-                           : bytes < kHugeBlock      ? kLargestPage
+                           : bytes < kHugePage       ? kLargestPage
                                                      : kHugePage;
   void* const at = std::aligned_alloc(alignment, align_up(bytes, alignment));
 #ifdef MADV_HUGEPAGE
-  // If the system has no huge pages, access is only slower.
-  if (at && bytes >= kHugeBlock)
-    static_cast<void>(madvise(at, align_up(bytes, alignment), MADV_HUGEPAGE));
+  // If the system has no huge pages, access is only slower. A small block gets no huge page that it
+  // would not fill.
+  const size_t huge =
+      bytes < kHugeBlock ? bytes / kHugePage * kHugePage : align_up(bytes, kHugePage);
+  if (at && huge > 0) static_cast<void>(madvise(at, huge, MADV_HUGEPAGE));
 #endif
   return at;
 }

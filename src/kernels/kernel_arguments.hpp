@@ -96,6 +96,8 @@ struct Packets {
   uint64_t* offset = nullptr;
   uint64_t* size = nullptr;
   size_t capacity = 0;
+  const bool* plain = nullptr;  ///< by message: it goes to a rank to which plain messages are the
+                                ///< fastest; null: none does. A device codes all messages.
 };
 inline constexpr size_t kHeadroom = 64;
 

@@ -16,12 +16,15 @@ SparseBuffer Kernels::sparse(size_t capacity) {
   return buffer;
 }
 
-Packets Kernels::packets(size_t nnz, std::span<const Region> regions, Precision precision) {
+Packets Kernels::packets(size_t nnz, std::span<const Region> regions, Precision precision,
+                         const bool* plain) {
   Packets packets;
+  packets.plain = plain;
   uint64_t covered = 0;
   for (const Region& region : regions) covered += region.length();
   packets.capacity = regions.size() * (kHeadroom + sizeof(WireHeader) + kAlignment) +
-                     wire_bound({nnz, covered, wire_value_size(precision)});
+                     wire_bound({nnz, covered, wire_value_size(precision)}) +
+                     (plain ? wire_plain_bound(nnz, regions.size()) : 0);
   packets.slab = slab(packets.capacity, regions.size());
   packets.offset = counts(2 * regions.size());
   packets.size = packets.offset + regions.size();

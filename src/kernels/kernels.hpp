@@ -50,9 +50,10 @@ class Kernels {
   virtual void set_count(uint64_t* count, uint64_t value) = 0;
   /// Allocates a sparse vector of at most `capacity` entries.
   SparseBuffer sparse(size_t capacity);
-  /// Allocates memory for one message for each region, `nnz` entries in all.
+  /// Allocates memory for one message for each region, `nnz` entries in all. `plain` is
+  /// Packets::plain.
   Packets packets(size_t nnz, std::span<const Region> regions,
-                  Precision precision = Precision::accumulated);
+                  Precision precision = Precision::accumulated, const bool* plain = nullptr);
   /// Returns the bytes of the values of an entry, of this precision, in a message.
   size_t wire_value_size(Precision precision) const;
   /// Returns the bytes of the values of `entries` entries in the accumulation type.

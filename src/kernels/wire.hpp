@@ -15,12 +15,13 @@ static_assert(std::endian::native == std::endian::little, "messages are little-e
 /// The wire format. A message is a header, the indices relative to the region's start, padding to 8
 /// bytes, and the values, a block of them for each index if the vector is one of blocks. Values
 /// have the tensor's type; the accumulation type if they are sums; or, for floating-point types,
-/// bfloat16. The sender packs the smallest representation. The receiver checks every field against
-/// its bound before it uses it.
+/// bfloat16. The sender packs the smallest representation, or the plain one where a byte costs less
+/// time than a code. The receiver checks every field against its bound before it uses it.
 enum class Representation : uint8_t {
   coded = 1,   ///< Elias-Fano: about 2 + log2(length / nnz) bits an entry
   bitmap = 2,  ///< one bit per index: best above 1/4 density
   dense = 3,   ///< no indices: every index is present
+  plain = 4,   ///< 32 bits an entry: its distance from the region's start
 };
 
 struct WireHeader {
@@ -73,6 +74,8 @@ constexpr uint64_t wire_index_bytes(Representation representation, const WireSha
       return (shape.length / 64 + (shape.length % 64 != 0)) * 8;
     case Representation::dense:
       return 0;
+    case Representation::plain:
+      return (shape.nnz + shape.nnz % 2) * sizeof(uint32_t);
   }
   return 0;
 }
@@ -83,6 +86,21 @@ constexpr Representation wire_choose(const WireShape& shape) {
   const bool coded = wire_index_bytes(Representation::coded, shape) <
                      wire_index_bytes(Representation::bitmap, shape);
   return coded ? Representation::coded : Representation::bitmap;
+}
+
+/// A message with fewer entries is never plain: coded, most of them are so short that MPI sends
+/// them without asking the receiver.
+inline constexpr uint64_t kPlainEntries = 1024;
+inline constexpr uint64_t kLongestPlainRegion = uint64_t{1} << 32;
+
+/// Returns the representation for a receiver to which plain messages are the fastest: plain where
+/// the smallest is coded.
+constexpr Representation wire_choose_fastest(const WireShape& shape) {
+  const Representation smallest = wire_choose(shape);
+  return smallest == Representation::coded && shape.nnz >= kPlainEntries &&
+                 shape.length <= kLongestPlainRegion
+             ? Representation::plain
+             : smallest;
 }
 
 /// Returns the bytes of a message.
@@ -103,6 +121,11 @@ constexpr uint64_t wire_bound(const WireShape& shape) {
          8;
 }
 
+/// Returns how many bytes more than wire_bound() plain messages may have in all.
+constexpr uint64_t wire_plain_bound(uint64_t nnz, size_t messages) {
+  return nnz * sizeof(uint32_t) + messages * 8;
+}
+
 /// Returns whether values of a tensor of that type have been rounded to be sent as `sent`.
 constexpr bool wire_rounds(DataType sent, DataType type) {
   return sent != type && sent != accumulation(type);
@@ -115,13 +138,12 @@ constexpr bool wire_may_round(DataType sent, DataType type) {
 /// Returns whether the header of a message of `size` bytes is valid as far as it alone shows: a
 /// known representation, a type in which values of the tensor are sent, the expected length of the
 /// region, and a size that fits. More bytes may follow, because messages of fixed size are as long
-/// as the longest.
+/// as the longest. `last`: devices do not read plain messages.
 constexpr bool wire_sound(const WireHeader& header, uint64_t size, DataType type, uint64_t length,
-                          size_t block_size = 1) {
+                          size_t block_size = 1, Representation last = Representation::dense) {
   const auto representation = static_cast<Representation>(header.representation);
   const auto sent = static_cast<DataType>(header.data_type);
-  const bool known =
-      representation >= Representation::coded && representation <= Representation::dense;
+  const bool known = representation >= Representation::coded && representation <= last;
   const bool rounds = wire_rounds(sent, type);
   const size_t value_size = size_of(sent) * block_size;
   if (header.magic != kWireMagic || header.version != kWireVersion || !known ||
@@ -130,15 +152,18 @@ constexpr bool wire_sound(const WireHeader& header, uint64_t size, DataType type
       (representation == Representation::dense && header.nnz != length))
     return false;
   if (representation == Representation::bitmap && length / 8 > size) return false;
+  if (representation == Representation::plain && length > kLongestPlainRegion) return false;
   return wire_bytes(representation, {header.nnz, length, value_size}) <= size;
 }
 
-/// Returns the header of a message if it is valid, null otherwise.
+/// Returns the header of a message of any representation if it is valid, null otherwise.
 inline const WireHeader* wire_header(ConstBytes message, DataType type, uint64_t length,
                                      WireHeader* out, size_t block_size = 1) {
   if (message.size() < sizeof(WireHeader)) return nullptr;
   std::memcpy(out, message.data(), sizeof(WireHeader));
-  return wire_sound(*out, message.size(), type, length, block_size) ? out : nullptr;
+  return wire_sound(*out, message.size(), type, length, block_size, Representation::plain)
+             ? out
+             : nullptr;
 }
 
 /// Returns how many entries the message claims to have, 0 if its header is invalid. Good for

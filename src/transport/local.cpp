@@ -36,6 +36,8 @@ class LocalTransport final : public Transport {
     return {ranks, static_cast<size_t>(rank_) % ranks};
   }
   bool can_read_peers() const override { return true; }
+  /// A fault plan stands for a network.
+  bool shares_memory(int) const override { return !state_->plan; }
   void check_thread() const override {}
   void check_queue() const override {}
 

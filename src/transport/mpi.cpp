@@ -63,6 +63,9 @@ class MpiTransport final : public Transport {
 
   uint64_t node() const override { return node_number(); }
   bool can_read_peers() const override { return true; }
+  bool shares_memory(int peer) const override {
+    return !duplicate_->is_on_other_node(peers_[static_cast<size_t>(peer)].rank);
+  }
 
   void check_thread() const override { check_mpi_caller(); }
   void check_queue() const override {

@@ -74,6 +74,10 @@ class Transport {
   /// virtual time.
   virtual bool can_read_peers() const { return false; }
 
+  /// Returns true if messages to `peer` never leave the memory of this machine, and the memory can
+  /// be trusted: then nothing but a broken program damages them.
+  virtual bool shares_memory(int /*peer*/) const { return false; }
+
   /// Throws InvalidUsage if the calling thread must not use the transport, for example because of
   /// MPI's thread level.
   virtual void check_thread() const = 0;

@@ -7,6 +7,7 @@
 
 #include "calls/channel_ranks.hpp"
 #include "support/catch.hpp"
+#include "transport/forwarding_transport.hpp"
 
 namespace sparsecoll::unit {
 namespace {
@@ -20,14 +21,25 @@ std::string pattern(size_t bytes) {
   return text;
 }
 
-/// Two channels with chunks of 16 bytes, so that messages above 16 bytes are long.
+class TrustedTransport final : public ForwardingTransport {
+ public:
+  using ForwardingTransport::ForwardingTransport;
+  bool shares_memory(int) const override { return true; }
+};
+
+/// Two channels with chunks of 16 bytes, so that messages above 16 bytes are long. `unsummed`: they
+/// share memory, and payloads of this size have no checksum.
 class ChannelPair {
  public:
-  explicit ChannelPair(const FaultPlan& plan = {}, bool verify = true)
+  explicit ChannelPair(const FaultPlan& plan = {}, bool verify = true,
+                       std::optional<size_t> unsummed = {})
       : transports_(make_local_transports(2, plan)) {
-    for (size_t r = 0; r < 2; ++r)
-      channels_.push_back(std::make_unique<Channel>(*transports_[r], memory_, verify,
-                                                    ChannelLimits{.chunk = kTestChunk}));
+    ChannelLimits limits{.chunk = kTestChunk};
+    if (unsummed) limits.unsummed = *unsummed;
+    for (auto& each : transports_) {
+      if (unsummed) each = std::make_unique<TrustedTransport>(std::move(each));
+      channels_.push_back(std::make_unique<Channel>(*each, memory_, verify, limits));
+    }
   }
   Transport& transport(size_t rank) { return *transports_[rank]; }
 
@@ -138,6 +150,69 @@ TEST_CASE("the header of a message from device memory is covered by a checksum")
   }
 }
 
+TEST_CASE("through shared memory the header is covered by a checksum, and a long payload is not") {
+  for (const size_t bytes : {size_t{10}, 3 * kTestChunk + 5}) {
+    for (const size_t unsummed : {bytes, bytes + 1}) {
+      const size_t tail = unsummed > bytes && bytes > kTestChunk ? sizeof(uint64_t) : 0;
+      for (size_t at = 0; at < sizeof(FrameHeader) + bytes + tail; ++at) {
+        INFO(bytes << " bytes, without a checksum from " << unsummed << ", byte " << at);
+        ChannelPair pair(
+            [at](int, int, size_t) {
+              MessageFault fault;
+              fault.corrupt_byte = at;
+              return fault;
+            },
+            true, unsummed);
+        std::string want = pattern(bytes);
+        std::byte short_message[sizeof(FrameHeader) + 10];
+        if (bytes > kTestChunk) {
+          send_pattern(pair, bytes);
+        } else {
+          std::memcpy(short_message + sizeof(FrameHeader), want.data(), bytes);
+          pair.channel(1).begin(1);
+          pair.channel(1).send(0, ChannelPair::header(),
+                               {short_message + sizeof(FrameHeader), bytes});
+        }
+        if (at < sizeof(FrameHeader) || unsummed > bytes) {
+          CHECK(expect_error(sparsecollRemoteError, "rank 1 is damaged", [&] { pair.receive(); }) ==
+                "");
+        } else {
+          want[at - sizeof(FrameHeader)] ^= static_cast<char>(0xff);
+          CHECK(pair.receive() == want);
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("the same payload goes to peers with and without a checksum") {
+  for (const bool shared_first : {false, true}) {
+    INFO("shared first: " << shared_first);
+    const std::string text = pattern(50);
+    FrameHeader first = ChannelPair::header(), second = first;
+    (shared_first ? first : second).unsummed = Unsummed::shared_memory;
+    std::byte sent[2][sizeof(FrameHeader) + 50];
+    for (auto& each : sent) std::memcpy(each + sizeof(FrameHeader), text.data(), text.size());
+    const auto payload = [&](int i) { return ConstBytes(sent[i]).subspan(sizeof(FrameHeader)); };
+    put_frame_header(first, {payload(0)}, true, sent[0]);
+    put_frame_header(second, {payload(1), sent[0]}, true, sent[1]);
+    Memory memory;
+    Pool pool(memory);
+    for (const auto& each : sent) {
+      Frame frame{{}, pool.take(sizeof each)};
+      std::memcpy(frame.buffer.data(), each, sizeof each);
+      std::memcpy(&frame.header, each, sizeof frame.header);
+      CHECK_NOTHROW(check_frame(frame, {1, 2, 0, true}));
+      frame.buffer.data()[70] ^= std::byte{1};
+      const bool covered = frame.header.unsummed == Unsummed::no;
+      if (covered)
+        CHECK_THROWS_AS(check_frame(frame, {1, 2, 0, true}), Error);
+      else
+        CHECK_NOTHROW(check_frame(frame, {1, 2, 0, true}));
+    }
+  }
+}
+
 TEST_CASE("only data frames may be sent from device memory") {
   for (const FrameKind kind : {FrameKind::abandon, FrameKind::fatal, FrameKind::gossip}) {
     ChannelPair pair({}, false);
@@ -148,10 +223,10 @@ TEST_CASE("only data frames may be sent from device memory") {
     pair.receive();
     header.kind = static_cast<uint16_t>(kind);
     header.ordinal = 1;
-    header.on_device = 1;
+    header.unsummed = Unsummed::on_device;
     std::memcpy(message, &header, sizeof header);
     pair.transport(1).send(0, message);
-    CHECK(expect_error(sparsecollRemoteError, "device payload expected 0, got 1",
+    CHECK(expect_error(sparsecollRemoteError, "payload without a checksum expected 0, got 1",
                        [&] { pair.receive(); }) == "");
   }
 }
@@ -191,7 +266,7 @@ TEST_CASE("ranks exchange long messages") {
       const auto own = static_cast<size_t>(s.rank()), other = static_cast<size_t>(left);
       if (s.exchange(call, right, pattern(bytes + own), left) != pattern(bytes + other))
         wrong = "a wrong message";
-      if (s.stats().bytes_sent != sizeof(FrameHeader) + bytes + own + sizeof(uint64_t))
+      if (s.stats().bytes_sent != sizeof(FrameHeader) + bytes + own)  // through shared memory
         wrong += text("counted ", s.stats().bytes_sent, " bytes");
       call.agree();
     });

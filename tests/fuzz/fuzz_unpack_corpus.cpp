@@ -40,9 +40,36 @@ void write_message(const WireCase& shape, const fs::path& path,
              static_cast<std::streamsize>(message.size()));
 }
 
+/// Writes a plain message, shorter than those that pack() writes.
+void write_plain(uint64_t entries, const Region& region, uint8_t flags, const fs::path& path) {
+  const uint64_t length = region.length();
+  const WireHeader header{kWireMagic,
+                          kWireVersion,
+                          static_cast<uint8_t>(Representation::plain),
+                          static_cast<uint8_t>(DataType::float32),
+                          0,
+                          entries,
+                          length};
+  std::ofstream file(path, std::ios::binary);
+  const auto put = [&file](const auto& field) {
+    file.write(reinterpret_cast<const char*>(&field), sizeof field);
+  };
+  put(flags);
+  put(region.begin);
+  put(length);
+  put(header);
+  for (uint64_t j = 0; j < entries + entries % 2; ++j)
+    put(static_cast<uint32_t>(j < entries ? j * (length - 1) / entries : 0));
+  for (uint64_t j = 0; j < entries; ++j) put(static_cast<float>(j));
+}
+
 }  // namespace
 
 int write_corpus(const fs::path& folder) {
+  const uint8_t wide = 2, vectors = 128;
+  write_plain(37, {5, 100005}, 0, folder / "plain");
+  write_plain(37, {5, 100005}, vectors, folder / "plain-vectors");
+  write_plain(50, {uint64_t{9} << 32, uint64_t{10} << 32}, wide, folder / "plain-wide");
   size_t number = 0;
   for (const WireCase& shape : wire_cases()) {
     if (shape.nnz > 400) continue;

@@ -4,12 +4,15 @@
 // Tests gTop-k and the kernels on the deferred backend: no code reads a count too early, the host
 // never waits, and the results are those of the oracle.
 
+#include <algorithm>
 #include <random>
 
+#include "collectives/building_blocks/plain_messages.hpp"
 #include "collectives/building_blocks/rounding.hpp"
 #include "collectives/registry.hpp"
 #include "core/numeric.hpp"
 #include "kernels/deferred_backend.hpp"
+#include "kernels/wire.hpp"
 #include "oracle/bf16_wire.hpp"
 #include "support/catch.hpp"
 #include "support/ranks.hpp"
@@ -95,6 +98,42 @@ void check_gtopk(int P, size_t n, size_t k, ResidualRule rule, Wire wire = Wire:
       CHECK(ranks[r].residual == expected.residuals[r]);
     }
     in.residuals = expected.residuals;
+  }
+}
+
+TEST_CASE("a device gets a plain message coded, and all others as they are") {
+  constexpr uint64_t kEntries = kPlainEntries + 3;
+  const Region region{100, 100 + 50 * kEntries};
+  Memory memory;
+  Arena arena(memory);
+  const Arena::Scope scope(arena);
+  Kernels& host = make_plain_kernels(DataType::float32, IndexType::index32, arena);
+  DeferredStream stream;
+  DeferredKernels device(host, arena, stream);
+  const auto transports = make_local_transports(1);
+  DeferredCall call(*transports[0], arena, stream);
+  Stats stats;
+  Env env{call, device, arena, stats, host.counts(1)};
+  const SparseBuffer entries = host.sparse(kEntries);
+  for (size_t j = 0; j < kEntries; ++j) {
+    static_cast<uint32_t*>(entries.index)[j] = static_cast<uint32_t>(region.begin + 50 * j + j % 7);
+    static_cast<float*>(entries.value)[j] = static_cast<float>(j);
+  }
+  *entries.nnz = kEntries;
+  const auto packed = [&](Precision precision, bool plain) {
+    const Packets packets = host.packets(kEntries, {&region, 1}, precision, &plain);
+    host.pack_all(entries.span().known(precision), {&region, 1}, packets);
+    host.wait_packed(packets.slab + packets.capacity);
+    return ConstBytes(packets.slab + *packets.offset, *packets.size);
+  };
+  for (const Precision precision : {Precision::stored, Precision::bfloat16}) {
+    const ConstBytes coded = packed(precision, false), plain = packed(precision, true);
+    REQUIRE(plain.size() > coded.size());
+    CHECK(std::ranges::equal(readable(env, {plain, region}), coded));
+    CHECK(readable(env, {coded, region}).data() == coded.data());
+    CHECK(readable(env, {plain.first(100), region}).data() == plain.data());  // damaged
+    Env of_host{call, host, arena, stats, host.counts(1)};
+    CHECK(readable(of_host, {plain, region}).data() == plain.data());
   }
 }
 

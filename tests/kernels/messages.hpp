@@ -23,13 +23,15 @@ using MessageBytes = std::vector<std::byte>;
 
 /// Packs `entries` into one message for each region. For 16-bit tensors T is wider than the type,
 /// so the values must be ones that the type has. If the precision is bfloat16, other values are
-/// rounded.
+/// rounded. `plain`: all messages go to ranks to which plain ones are the fastest.
 template <class T, class I, DataType kType = kOwnType<T>>
 std::vector<MessageBytes> pack(const Entries<T>& entries, const std::vector<Region>& regions,
-                               Precision precision = Precision::stored) {
+                               Precision precision = Precision::stored, bool plain = false) {
   Backend<T, I, kType> backend;
   const SparseSpan span = backend.put(entries).known(precision);
-  const Packets packets = backend.kernels().packets(entries.size(), regions, span.precision);
+  const auto flags = backend.arena().template take_span<bool>(regions.size(), plain);
+  const Packets packets = backend.kernels().packets(entries.size(), regions, span.precision,
+                                                    plain ? flags.data() : nullptr);
   backend.kernels().pack_all(span, regions, packets);
   backend.kernels().wait_packed(packets.slab + packets.capacity);
   std::vector<MessageBytes> messages;

@@ -132,7 +132,7 @@ TEST_CASE("headers that do not fit are refused") {
 
 TEST_CASE("numbers near 2^64 in a header do not overflow the check of its size") {
   // The region is so long that the sizes in a message wrap if they are multiplied.
-  for (int representation = 1; representation <= 3; ++representation) {
+  for (int representation = 1; representation <= 4; ++representation) {
     for (const uint64_t length : {uint64_t{1} << 40, uint64_t{1} << 62, uint64_t{1} << 63,
                                   ~uint64_t{0} - 65535, ~uint64_t{0} - 1, ~uint64_t{0}}) {
       for (const uint64_t nnz : {length, length / 2, uint64_t{1}, uint64_t{0}}) {

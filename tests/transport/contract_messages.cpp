@@ -31,6 +31,12 @@ void identity(Rank& rank) {
   expect(transport.node() == transport.node(), "the node changes");
   expect(transport.close_is_collective() == rank.traits().close_is_collective, "close()");
   expect(!transport.gone(transport.rank()), "a rank is gone for itself");
+  const uint64_t node = transport.node();
+  const std::vector<uint64_t> nodes = rank.allgather(node);
+  const bool shares = transport.shares_memory(transport.rank());
+  for (size_t r = 0; r < P; ++r)
+    expect(transport.shares_memory(static_cast<int>(r)) == (shares && nodes[r] == node),
+           "memory is shared with another node, or not on this one");
   transport.check_thread();
   const double before = transport.seconds();
   expect(transport.seconds() >= before, "time runs backwards");

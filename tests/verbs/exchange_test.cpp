@@ -18,8 +18,9 @@ namespace sparsecoll::test {
 namespace {
 
 template <class Case>
-std::string run_all(int P, const std::vector<Case>& cases) {
-  const Ranks ranks(P, default_config());
+std::string run_all(int P, const std::vector<Case>& cases,
+                    const sparsecollConfig_t& config = default_config()) {
+  const Ranks ranks(P, config);
   for (const Case& c : cases) {
     const std::string verdict =
         ranks.run("exchange", [&](int rank) { return join_case(ranks.comm(rank), c); });
@@ -37,6 +38,34 @@ TEST_CASE("sparseAlltoall takes every entry to its owner, also where there is no
 TEST_CASE("sparseReduceScatter gives every rank its region of the sum") {
   for (const int P : rank_counts()) {
     CHECK(run_all(P, reduce_scatter_cases_of(P, small_run() ? 7 : 2)) == "");
+  }
+}
+
+/// Between threads the messages of 2000 entries are plain, those of the other cases coded.
+TEST_CASE("exchanges with plain messages between ranks that share memory") {
+  const sparsecollDataType_t types[] = {sparsecollFloat32, sparsecollFloat64, sparsecollFloat16,
+                                        sparsecollBfloat16, sparsecollInt32};
+  std::vector<AlltoallCase> moved;
+  std::vector<ReduceScatterCase> sums, rounded;
+  for (const BoundsKind bounds : kAllBoundsKinds) {
+    for (const sparsecollDataType_t type : types) {
+      const bool narrow = moved.size() % 2 == 0;
+      const int index_type = narrow ? sparsecollIndex32 : sparsecollIndex64;
+      moved.push_back({base_seed() + moved.size(), 100000, SparseKind::kFull, bounds, type,
+                       index_type, true, moved.size() % 3 == 0, moved.size() % 4 == 3 ? 3u : 1u});
+      if (type == sparsecollInt32) continue;
+      sums.push_back({base_seed() + sums.size(), 60000, 6000, Kind::kHeavyTail, bounds,
+                      oracle::Op::kSum, type, index_type, sums.size() % 2 == 0, false, 2});
+      rounded.push_back(sums.back());
+      rounded.back().wire = sparsecollWireBf16;
+    }
+  }
+  for (const int P : {2, 3, 4}) {
+    CHECK(run_all(P, moved) == "");
+    CHECK(run_all(P, sums) == "");
+    sparsecollConfig_t config = default_config();
+    config.wire = sparsecollWireBf16;
+    CHECK(run_all(P, rounded, config) == "");
   }
 }
 

@@ -66,6 +66,7 @@ MessageTrace::TracedMessage Channel::traced(const char* name, int peer, const Fr
 void Channel::send(int peer, FrameHeader header, const Payload& payload) {
   const size_t bytes = sizeof header + payload.bytes;
   std::byte* const head = payload.data - sizeof header;
+  if (goes_unsummed(peer, header, payload.bytes)) header.unsummed = Unsummed::shared_memory;
   put_header(peer, header,
              {{payload.data, payload.bytes},
               payload.sent_before ? payload.sent_before - sizeof header : nullptr},
@@ -77,12 +78,16 @@ void Channel::send(int peer, FrameHeader header, const Payload& payload) {
 
 void Channel::send_long(int peer, FrameHeader header, const LongPayload& payload) {
   const bool on_device = payload.tail == nullptr;
-  header.tail = on_device ? 0 : sizeof *payload.tail;
-  header.on_device = on_device ? 1 : 0;
+  if (on_device)
+    header.unsummed = Unsummed::on_device;
+  else if (goes_unsummed(peer, header, payload.bytes))
+    header.unsummed = Unsummed::shared_memory;
+  else
+    header.tail = sizeof *payload.tail;
   put_header(peer, header, {{payload.data, payload.bytes}}, payload.head);
   transport_.open(
       peer, {sizeof header + payload.bytes + header.tail, on_device ? payload.bytes : size_t{0}});
-  if (!on_device) *payload.tail = mix(payload.bytes);
+  if (header.tail > 0) *payload.tail = mix(payload.bytes);
   if (on_device) {
     const MessageTrace::Send sent(trace(), traced("piece", peer, header, sizeof header));
     transport_.send_chunk(peer, {payload.head, sizeof header});
@@ -91,7 +96,7 @@ void Channel::send_long(int peer, FrameHeader header, const LongPayload& payload
     ConstBytes chunk(payload.data + at, std::min(limits_.chunk, payload.bytes - at));
     payload.wait(chunk.data() + chunk.size());
     if (aborted_) fail(sparsecollInvalidUsage, "aborted by sparsecollCommAbort");
-    if (!on_device && has_checksum(header)) *payload.tail += checksum_of_chunk(chunk, at);
+    if (header.tail > 0 && has_checksum(header)) *payload.tail += checksum_of_chunk(chunk, at);
     if (!on_device && at == 0) chunk = {payload.head, sizeof header + chunk.size()};
     {
       const MessageTrace::Send sent(trace(), traced("piece", peer, header, chunk.size()));
@@ -99,7 +104,7 @@ void Channel::send_long(int peer, FrameHeader header, const LongPayload& payload
     }
     progress(ignore_frame);  // a later wait looks at all queued frames
   }
-  if (!on_device) {
+  if (header.tail > 0) {
     const MessageTrace::Send sent(trace(), traced("piece", peer, header, sizeof *payload.tail));
     transport_.send_chunk(peer, std::as_bytes(std::span(payload.tail, 1)));
   }

@@ -27,6 +27,8 @@ struct ChannelLimits {
   /// A longer payload is sent chunk by chunk, while it is packed. A multiple of 8. A transport may
   /// cut chunks further.
   size_t chunk = size_t{1} << 20;
+  /// The shortest payload that is sent without a checksum through shared memory.
+  size_t unsummed = 4096;
   /// The most bytes of gossip that may wait in this channel for steps of this rank. Also the most
   /// that may be on the way to one peer.
   size_t waiting_gossip = size_t{1} << 30;
@@ -47,8 +49,8 @@ struct LongPayload {
   std::byte* data;
   size_t bytes;
   std::byte* head;  ///< room for the header; directly in front of a payload in host memory
-  uint64_t* tail;  ///< memory for the checksum, which is sent behind the payload; null: the payload
-                   ///< is in memory of a device
+  uint64_t* tail;   ///< memory for the checksum, which is sent behind the payload if there is one;
+                    ///< null: the payload is in memory of a device
   FunctionRef<void(const std::byte* end)> wait;  ///< returns when all bytes up to `end` are packed
 };
 
@@ -97,6 +99,13 @@ class Channel {
   /// Lets a rank that waits for this rank's CPU run, if there are more ranks than CPUs.
   void yield_cpu() const {
     if (crowded_) std::this_thread::yield();
+  }
+
+  /// Returns whether a payload in host memory is sent without a checksum, because it goes through
+  /// memory that both ranks share. The checksum of a shorter payload costs next to nothing.
+  bool goes_unsummed(int peer, const FrameHeader& header, size_t payload) const {
+    return payload >= limits_.unsummed && may_be_unsummed(static_cast<FrameKind>(header.kind)) &&
+           transport_.shares_memory(peer);
   }
 
   /// Marks the begin of this rank's part of a call. Throws RemoteError if a peer has already failed

@@ -19,17 +19,21 @@ uint64_t header_checksum(FrameHeader header) {
   return mix(checksum(std::as_bytes(std::span(&header, 1))));
 }
 
-/// Returns the checksum of the header and of a payload that has none of its own.
-uint64_t frame_checksum(const FrameHeader& header, ConstBytes payload) {
-  const uint64_t own = header_checksum(header);
-  return header.tail > 0 || header.on_device ? own : own + checksum(payload);
+/// Returns whether the checksum of a header covers the payload.
+bool covers_payload(const FrameHeader& header) {
+  return header.tail == 0 && header.unsummed == Unsummed::no;
 }
 
-/// Returns the same checksum, computed from an earlier header in front of the same payload.
-uint64_t frame_checksum(const FrameHeader& header, const std::byte* sent_before) {
-  FrameHeader known;
-  std::memcpy(&known, sent_before, sizeof known);
-  return known.checksum - header_checksum(known) + header_checksum(header);
+/// Returns the checksum of the header and of a payload that has none of its own. `sent_before` is
+/// an earlier header in front of the same payload, or null.
+uint64_t frame_checksum(const FrameHeader& header, ConstBytes payload,
+                        const std::byte* sent_before = nullptr) {
+  const uint64_t own = header_checksum(header);
+  if (!covers_payload(header)) return own;
+  FrameHeader known{};
+  if (sent_before) std::memcpy(&known, sent_before, sizeof known);
+  const bool is_known = sent_before && covers_payload(known);
+  return own + (is_known ? known.checksum - header_checksum(known) : checksum(payload));
 }
 
 uint64_t tail_of(const Frame& frame) {
@@ -51,9 +55,7 @@ void put_frame_header(FrameHeader header, const Framed& payload, bool with_check
   header.magic = kFrameMagic;
   header.version = kFrameVersion;
   header.payload = payload.bytes.size();
-  if (with_checksum)
-    header.checksum = payload.sent_before ? frame_checksum(header, payload.sent_before)
-                                          : frame_checksum(header, payload.bytes);
+  if (with_checksum) header.checksum = frame_checksum(header, payload.bytes, payload.sent_before);
   std::memcpy(head, &header, sizeof header);
 }
 
@@ -71,11 +73,12 @@ void check_frame(const Frame& frame, const ExpectedFrame& expected) {
     damaged("bytes behind the payload", 0, header.tail);
   const uint64_t payload = rest - header.tail;
   if (header.payload != payload) damaged("payload bytes", payload, header.payload);
-  // Only data may be in memory of a device: the receiver reads all other frames itself.
-  const bool may_be_on_device = frame.kind() == FrameKind::data && header.tail == 0;
-  if (header.on_device > (may_be_on_device ? 1 : 0)) damaged("device payload", 0, header.on_device);
+  const bool may_lack_sum = may_be_unsummed(frame.kind()) && header.tail == 0;
+  if (header.unsummed > (may_lack_sum ? Unsummed::shared_memory : Unsummed::no))
+    damaged("payload without a checksum", 0, static_cast<uint64_t>(header.unsummed));
   if (header.marked > 1) damaged("mark", 1, header.marked);
-  if (frame.is_on_device() && (!header.on_device || frame.device_payload.size() != payload))
+  if (frame.is_on_device() &&
+      (header.unsummed != Unsummed::on_device || frame.device_payload.size() != payload))
     damaged("device bytes", 0, frame.device_payload.size());
   if (expected.has_checksum) {
     const uint64_t known = frame_checksum(header, frame.payload());

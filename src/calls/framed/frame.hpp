@@ -6,6 +6,13 @@
 
 namespace sparsecoll {
 
+/// Why no checksum covers a payload.
+enum class Unsummed : uint8_t {
+  no = 0,             ///< a checksum covers it
+  on_device = 1,      ///< it comes from memory of the sender's device: the host did not read it
+  shared_memory = 2,  ///< it goes through memory that sender and receiver share
+};
+
 enum class FrameKind : uint16_t { data = 1, abandon = 2, fatal = 3, gossip = 4 };
 
 /// The header in front of every message between ranks.
@@ -24,8 +31,7 @@ struct FrameHeader {
   uint32_t result;         ///< sparsecollResult_t of a sender that has failed
   uint16_t tail;           ///< bytes behind the payload: 0, or 8 with the checksum of the payload,
                            ///< which `checksum` then leaves out
-  uint8_t on_device;       ///< 1: the payload comes from memory of the sender's device. No checksum
-                           ///< covers it, because the host did not read it.
+  Unsummed unsummed;       ///< why no checksum covers the payload
   uint8_t marked;          ///< 1: the call is marked (AgreedCall::mark)
 };
 static_assert(sizeof(FrameHeader) == 64);
@@ -63,6 +69,10 @@ struct Framed {
   ConstBytes bytes;
   const std::byte* sent_before = nullptr;
 };
+
+/// Returns whether a frame may have a payload that no checksum covers: only data, which algorithms
+/// check field by field.
+constexpr bool may_be_unsummed(FrameKind kind) { return kind == FrameKind::data; }
 
 /// Completes the header and writes it to `head`.
 void put_frame_header(FrameHeader header, const Framed& payload, bool with_checksum,

@@ -56,13 +56,14 @@ void FrameSender::send(int peer, const Packet& packet, bool again) {
   std::byte* const head =
       on_device ? arena_.take<std::byte>(kHeadroom) : data - sizeof(FrameHeader);
   if (bytes > 0 && (on_device || channel_.is_long(bytes))) {
+    const FrameHeader own = header(FrameKind::data);
     uint64_t* const tail = on_device ? nullptr : arena_.take<uint64_t>(1);
-    if (tail) stats_.bytes_sent += sizeof *tail;
+    if (tail && !channel_.goes_unsummed(peer, own, bytes)) stats_.bytes_sent += sizeof *tail;
     const auto wait = [&](const std::byte* end) {
       refuse_passed(deadline_);
       wait_packed(end, bytes);
     };
-    return channel_.send_long(peer, header(FrameKind::data), {data, bytes, head, tail, wait});
+    return channel_.send_long(peer, own, {data, bytes, head, tail, wait});
   }
   wait_packed(packet.data + bytes, bytes);
   channel_.send(peer, header(FrameKind::data),

@@ -51,6 +51,7 @@ class FramedCall final : public AgreedCall {
   int rank() const override { return channel_.rank(); }
   int size() const override { return channel_.size(); }
   bool can_read_peers() const override { return channel_.transport().can_read_peers(); }
+  bool shares_memory(int peer) const override { return channel_.transport().shares_memory(peer); }
   void exchange_each(std::span<Transfer> transfers,
                      FunctionRef<void(size_t transfer)> on_message) override;
   bool measures() const override { return true; }

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collectives/building_blocks/received_vectors.hpp"
 
+#include "collectives/building_blocks/plain_messages.hpp"
+
 namespace sparsecoll {
 
 /// Messages of at least this many bytes are unpacked one by one.
@@ -17,7 +19,9 @@ MessageUnpacker::MessageUnpacker(Env& env, size_t sources)
 
 void MessageUnpacker::add(size_t source, const Message& message) {
   pending_source_[pending_] = source;
-  pending_message_[pending_++] = message;
+  // A device may still be packing this rank's own message, which is coded.
+  const bool own = source == static_cast<size_t>(env_.call.rank());
+  pending_message_[pending_++] = {own ? message.bytes : readable(env_, message), message.region};
   if (env_.kernels.is_synchronous() && message.bytes.size() >= kLongMessage) unpack();
 }
 

@@ -3,6 +3,7 @@
 #include "collectives/building_blocks/region_exchange.hpp"
 
 #include "collectives/building_blocks/allgather_messages.hpp"
+#include "collectives/building_blocks/plain_messages.hpp"
 
 namespace sparsecoll {
 
@@ -19,7 +20,10 @@ OwnVector exchange_regions(Env& env, const SparseSpan& in, std::span<const Regio
   for (size_t i = 0; i < packed; ++i) sent[i] = regions[peer(i)];
   const auto offset = env.arena.take_span<uint64_t>(2 * packed);
   const auto size = offset.subspan(packed);
-  const Packets packets = env.kernels.packets(in.nnz.bound, sent, in.precision);
+  const auto plain = env.arena.take_span<bool>(packed);  // a rank's own region is never plain
+  for (size_t i = 0; i < ranks - 1; ++i)
+    plain[i] = plain_is_fastest(env, static_cast<int>(peer(i)));
+  const Packets packets = env.kernels.packets(in.nnz.bound, sent, in.precision, plain.data());
   {
     const Stopwatch watch(env.stats, Phase::pack);
     env.kernels.pack_all(in, sent, packets);
@@ -51,9 +55,11 @@ ReceivedVectors exchange_vectors(Env& env, const SparseSpan& in, std::span<const
   return unpacker.finish();
 }
 
-Bytes pack_region(Env& env, const SparseSpan& in, const Region& region) {
+Bytes pack_region(Env& env, const SparseSpan& in, const Region& region, bool to_all) {
   const Stopwatch watch(env.stats, Phase::pack);
-  const Packets packet = env.kernels.packets(in.nnz.bound, {&region, 1}, in.precision);
+  const bool plain = to_all && plain_is_fastest_to_all(env);
+  const Packets packet =
+      env.kernels.packets(in.nnz.bound, {&region, 1}, in.precision, plain ? &plain : nullptr);
   env.kernels.pack_all(in, {&region, 1}, packet);
   uint64_t extent[2];  // offset and size
   env.kernels.read(packet.offset, 2, extent);
@@ -95,7 +101,7 @@ SparseSpan RegionSum::reaching(uint64_t key) {
 
 GatheredVector gather_regions(Env& env, const Contribution& part, std::span<const Region> regions) {
   const auto rank = static_cast<size_t>(env.call.rank());
-  const ConstBytes message = pack_region(env, part.entries, regions[rank]);
+  const ConstBytes message = pack_region(env, part.entries, regions[rank], true);
   const size_t expected_bytes =
       part.expected_entries * env.kernels.wire_value_size(part.entries.precision);
   MessageUnpacker unpacker(env, regions.size());

@@ -62,8 +62,9 @@ class RegionSum {
   std::optional<Rounded> rounded_;
 };
 
-/// Packs `in`, whose entries are in `region`, into one message. Waits for it.
-Bytes pack_region(Env& env, const SparseSpan& in, const Region& region);
+/// Packs `in`, whose entries are in `region`, into one message. Waits for it. `to_all`: all other
+/// ranks unpack the message, by MessageUnpacker.
+Bytes pack_region(Env& env, const SparseSpan& in, const Region& region, bool to_all = false);
 
 /// A rank's region of a vector that is gathered on all ranks.
 struct Contribution {

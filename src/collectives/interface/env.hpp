@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
+
 #include "calls/call.hpp"
 #include "core/arena.hpp"
 #include "core/stats.hpp"
@@ -23,6 +25,8 @@ struct Env {
   /// the commit.
   uint64_t* fault;
   Wire wire = Wire::native;
+  /// The seconds that a byte takes between ranks of a node, as measured.
+  std::optional<double> node_beta = {};
 
   /// Returns whether values are rounded before they are sent. Integers never are.
   bool rounds() const { return wire == Wire::bf16 && !is_integer(kernels.data_type()); }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <numeric>
+#include <type_traits>
 
 #include "core/memory.hpp"
 #include "kernels/host/filter.hpp"
@@ -80,17 +81,28 @@ void deliver(const View<Accumulation<T>, I>& in, size_t block_size, int divisor,
   *out.nnz = in.nnz;
 }
 
+/// Writes values as results have them: of type T, NaNs canonical, all other bits as they are.
+template <class T>
+void copy_values(const Accumulation<T>* from, size_t n, T* to,
+                 [[maybe_unused]] const SparseLoops* loops) {
+  if constexpr (std::is_same_v<T, float>)
+    if (loops) return loops->canonical_f32(from, n, to);
+  if constexpr (std::is_same_v<T, double>)
+    if (loops) return loops->canonical_f64(from, n, to);
+  std::transform(from, from + n, to, [](Accumulation<T> one) { return narrow<T>(canonical(one)); });
+}
+
 template <class T, class I>
 void deliver_concatenated(std::span<const SparseSpan> inputs, size_t block_size,
-                          const SparseBuffer& out) {
+                          const SparseLoops* loops, const SparseBuffer& out) {
   I* index = static_cast<I*>(out.index);
   T* value = static_cast<T*>(out.value);
   *out.nnz = 0;
   for (const SparseSpan& each : inputs) {
     const View<Accumulation<T>, I> input(each);
     index = std::copy_n(input.index, input.nnz, index);
-    value = std::transform(input.value, input.value + input.nnz * block_size, value,
-                           [](Accumulation<T> one) { return narrow<T>(canonical(one)); });
+    copy_values(input.value, input.nnz * block_size, value, loops);
+    value += input.nnz * block_size;
     *out.nnz += input.nnz;
   }
 }

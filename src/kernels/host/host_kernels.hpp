@@ -205,7 +205,7 @@ class HostKernels : public Kernels {
     host::deliver<T, I>(In(in), block_size_, divisor, out);
   }
   void deliver_concatenated(std::span<const SparseSpan> inputs, const SparseBuffer& out) override {
-    host::deliver_concatenated<T, I>(inputs, block_size_, out);
+    host::deliver_concatenated<T, I>(inputs, block_size_, loops(), out);
   }
   void scatter(const SparseSpan& in, int divisor, const Region& region, void* dense) override {
     const FilterFunctions* const past_caches = past_caches_for(region.length() * sizeof(T));

@@ -22,17 +22,45 @@ void put_bitmap(std::byte* at, std::span<const I> index, const Region& region, u
   }
 }
 
-/// The entries of a message.
+/// Writes the distances of the indices from the region's start in 32 bits each. The receiver has
+/// just read this memory from another core, so that each store would wait for that core's cache.
+/// Copies of many bytes at a time do not (docs/performance.md, "In one machine").
+template <class I>
+void put_plain(std::byte* at, std::span<const I> index, const Region& region, uint64_t bytes,
+               const SparseLoops* loops) {
+  constexpr size_t kAtOnce = 4096;
+  uint32_t distance[kAtOnce];
+  for (size_t first = 0; first < index.size(); first += kAtOnce) {
+    const size_t n = std::min(index.size() - first, kAtOnce);
+    const I* const from = index.data() + first;
+    bool vectors = false;
+    if constexpr (sizeof(I) == 4)
+      if ((vectors = loops != nullptr))
+        loops->put_plain(from, n, static_cast<uint32_t>(region.begin), distance);
+    for (size_t j = 0; !vectors && j < n; ++j)
+      distance[j] = static_cast<uint32_t>(from[j] - region.begin);
+    std::memcpy(at + first * sizeof *distance, distance, n * sizeof *distance);
+  }
+  const size_t written = index.size() * sizeof *distance;
+  std::memset(at + written, 0, bytes - written);
+}
+
+/// The entries of a message. `plain`: the message takes the fastest representation between ranks
+/// that share memory, not the smallest.
 struct MessageEntries {
   size_t first;
   size_t last;
   Region region;
   size_t block_size;
+  bool plain;
 
   /// Returns the shape of the message if values are sent as W.
   template <class W>
   WireShape shape() const {
     return {last - first, region.length(), block_size * sizeof(W)};
+  }
+  Representation representation(const WireShape& shape) const {
+    return plain ? wire_choose_fastest(shape) : wire_choose(shape);
   }
 };
 
@@ -77,7 +105,7 @@ void pack(const View<Accumulation<T>, I>& in, const MessageEntries& entries, std
           const SparseLoops* loops) {
   const Region& region = entries.region;
   const WireShape shape = entries.shape<W>();
-  const Representation representation = wire_choose(shape);
+  const Representation representation = entries.representation(shape);
   at = put_header<W, T>(entries, representation, at);
   const uint64_t index_bytes = wire_index_bytes(representation, shape);
   const std::span<const I> index =
@@ -90,6 +118,9 @@ void pack(const View<Accumulation<T>, I>& in, const MessageEntries& entries, std
       put_bitmap(at, index, region, index_bytes);
       break;
     case Representation::dense:
+      break;
+    case Representation::plain:
+      put_plain(at, index, region, index_bytes, loops);
       break;
   }
   put_values<W>(at + index_bytes, in.value + entries.first * entries.block_size,
@@ -128,11 +159,11 @@ std::span<const PendingMessage<T, I>> plan_messages(const View<Accumulation<T>, 
   for (size_t p = 0; p < regions.size(); ++p) {
     used = align_up(used, 8) + kHeadroom;
     const MessageEntries entries{position(in, regions[p].begin), position(in, regions[p].end),
-                                 regions[p], block_size};
+                                 regions[p], block_size, out.plain && out.plain[p]};
     const WireShape shape = entries.shape<W>();
     new (&pending[p]) PendingMessage<T, I>{in, entries, out.slab + used, pack<W, T, I>};
     out.offset[p] = used;
-    out.size[p] = wire_bytes(wire_choose(shape), shape);
+    out.size[p] = wire_bytes(entries.representation(shape), shape);
     used += out.size[p];
   }
   return {pending, regions.size()};

@@ -13,4 +13,10 @@ extern const FilterFunctions kAvx2Filters;
 extern const FilterFunctions kAvx512Filters;
 extern const SparseLoops kAvx512SparseLoops;
 
+// Parts of kAvx512SparseLoops (plain_avx512.cpp).
+void put_plain_avx512(const uint32_t* index, size_t n, uint32_t begin, uint32_t* distance);
+bool get_plain_avx512(const PlainTask& in);
+void canonical_f32_avx512(const float* in, size_t n, float* out);
+void canonical_f64_avx512(const double* in, size_t n, double* out);
+
 }  // namespace sparsecoll::host

@@ -39,6 +39,14 @@ struct EncodeTask {
   std::byte* at;  ///< room for `words` words; any alignment
 };
 
+/// Plain indices to be read, at least one. The last distance lies in the region.
+struct PlainTask {
+  const std::byte* at;
+  uint64_t nnz;
+  uint32_t begin;  ///< added to each distance
+  uint32_t* out;   ///< room for nnz; does not overlap the message
+};
+
 /// Entries to be split: those with a key above `key` pass. The outputs overlap nothing.
 template <class T>
 struct PartitionTask {
@@ -80,6 +88,13 @@ struct SparseLoops {
   /// Writes all indices. Returns false if there are not as many as expected, or if they do not
   /// rise.
   bool (*decode)(const DecodeTask&);
+  /// Writes n distances: each index minus `begin`.
+  void (*put_plain)(const uint32_t* index, size_t n, uint32_t begin, uint32_t* distance);
+  /// Writes all indices. Returns false if they do not rise.
+  bool (*get_plain)(const PlainTask&);
+  /// Copies n values, and makes every NaN the canonical one.
+  void (*canonical_f32)(const float* in, size_t n, float* out);
+  void (*canonical_f64)(const double* in, size_t n, double* out);
   PartitionCounts (*partition_f32)(const PartitionTask<float>&);
   PartitionCounts (*partition_f64)(const PartitionTask<double>&);
   KeyRangeCounts (*key_range_f32)(const KeyRangeTask<float, uint32_t>&);

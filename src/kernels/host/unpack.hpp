@@ -31,6 +31,22 @@ bool get_bitmap(const std::byte* at, const WireHeader& header, uint64_t begin, I
 }
 
 template <class I>
+bool get_plain(const std::byte* at, const WireHeader& header, uint64_t begin, I* out,
+               const SparseLoops* loops) {
+  if (header.nnz == 0) return true;
+  if (load<uint32_t>(at, header.nnz - 1) >= header.length) return false;
+  if constexpr (sizeof(I) == 4)
+    if (loops) return loops->get_plain({at, header.nnz, static_cast<uint32_t>(begin), out});
+  bool rises = true;
+  for (uint64_t j = 0; j < header.nnz; ++j) {
+    const uint32_t distance = load<uint32_t>(at, j);
+    rises &= j == 0 || distance > load<uint32_t>(at, j - 1);
+    out[j] = static_cast<I>(begin + distance);
+  }
+  return rises;
+}
+
+template <class I>
 bool get_indices(const std::byte* at, const WireHeader& header, uint64_t begin, I* out,
                  const SparseLoops* loops) {
   switch (static_cast<Representation>(header.representation)) {
@@ -41,6 +57,8 @@ bool get_indices(const std::byte* at, const WireHeader& header, uint64_t begin, 
     case Representation::dense:
       for (size_t j = 0; j < header.nnz; ++j) out[j] = static_cast<I>(begin + j);
       return true;
+    case Representation::plain:
+      return get_plain(at, header, begin, out, loops);
   }
   return false;
 }

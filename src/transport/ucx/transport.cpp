@@ -56,6 +56,11 @@ class UcxTransport final : public Transport {
   }
   uint64_t node() const override { return node_number(); }
   bool can_read_peers() const override { return true; }
+  bool shares_memory(int peer) const override {
+    const std::vector<RankLocation>& all = worker_->locations();
+    return all[static_cast<size_t>(members_[static_cast<size_t>(peer)].rank)].node ==
+           all[static_cast<size_t>(worker_->rank())].node;
+  }
   void check_thread() const override {}
   void check_queue() const override {}
 

@@ -86,6 +86,7 @@ class MessageWriter {
             words, [&](uint64_t j) { return offset(j); }, [](uint64_t) { return uint64_t{0}; });
         break;
       case Representation::dense:
+      case Representation::plain:  // never planned for a device
         break;
     }
   }
