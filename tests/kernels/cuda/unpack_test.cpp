@@ -170,7 +170,7 @@ TEST_CASE("damaged and truncated messages get the host's verdict") {
 
 TEST_CASE("headers with numbers near 2^64 get the host's verdict") {
   std::vector<Arrived> all;
-  for (uint8_t representation = 0; representation <= 4; ++representation) {
+  for (const uint8_t representation : {0, 1, 2, 3, 5}) {  // devices read no plain messages
     for (const uint64_t length : {uint64_t{0}, uint64_t{7}, uint64_t{1} << 40, uint64_t{1} << 63,
                                   ~uint64_t{0} - 65535, ~uint64_t{0}}) {
       for (const uint64_t nnz : {length, length / 2, uint64_t{1}, uint64_t{0}}) {
