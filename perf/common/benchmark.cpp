@@ -87,7 +87,8 @@ class Benchmark {
     task.average = options_.op == "avg";
     task.form = form_of(options_.form);
     task.feedback = options_.feedback;
-    task.rounded = options_.wire == "bf16";
+    task.rounded = options_.wire != "native";
+    task.scaled = options_.wire == "int8";
     task.dense = dense;
     if (task.form == Form::kOwners) task.bounds = owners(task.n);
     Entries<Wide<T>> selection, by_shard;
