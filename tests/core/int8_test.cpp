@@ -71,6 +71,7 @@ void check_value(A value, A largest) {
     const auto half = static_cast<A>(power_of_two(scale - kScaleBias - 1));
     if (std::fabs(lost) > std::max(half, std::fabs(value) / 32)) FAIL(value);
   }
+  if (from_int8<A>(to_int8(value, scale), scale) != rounded) FAIL(value);
   // What is rounded already stays, with its own scale and with the common one.
   if (rounded_to_int8(rounded, scale) != rounded) FAIL(value);
   if (rounded_to_int8(rounded, scale_of<A>(scaled_key(rounded))) != rounded) FAIL(value);

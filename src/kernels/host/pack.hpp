@@ -78,8 +78,10 @@ void round_to_int8(const View<A, I>& in, size_t block_size, unsigned bits, A* ro
         const size_t begin = first * block_size, end = last * block_size;
         const ScaleByte scale = scale_of_values(in.value + begin, end - begin);
         for (size_t j = begin; j < end; ++j) {
-          lost[j] = lost_to_int8(in.value[j], scale);
-          rounded[j] = rounded_to_int8(in.value[j], scale);
+          const A value = in.value[j];
+          const A sent = rounded_to_int8(value, scale);
+          rounded[j] = sent;
+          lost[j] = finite(value) ? value - sent : A{0};
         }
       });
 }
