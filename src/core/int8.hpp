@@ -103,12 +103,13 @@ constexpr A from_int8(Int8 sent, ScaleByte scale) {
   return static_cast<A>(places * power_of_two(e));
 }
 
-/// Returns n of code_of(), as from_int8(to_int8()) would give it, without the code.
+/// Returns n of code_of(), without the code and without branches, which signs and sizes of values
+/// would make slow.
 constexpr double nearest_places(double places) {
-  constexpr double kRound = 0x1.8p52;
-  const uint64_t bits = std::bit_cast<uint64_t>(places);
-  const uint64_t rounded = (bits + ((uint64_t{1} << 47) - 1) + (bits >> 48 & 1)) >> 48;
-  return places < 16 ? (places + kRound) - kRound : std::bit_cast<double>(rounded << 48);
+  // The sum has no room for more than the four bits behind the first one, or for fractions.
+  const uint64_t exponent = std::max(std::bit_cast<uint64_t>(places) >> 52, uint64_t{1023 + 4});
+  const double round = std::bit_cast<double>((exponent + 48) << 52 | uint64_t{1} << 51);
+  return (places + round) - round;
 }
 
 /// Returns a value as it is sent over an int8 wire.
@@ -116,10 +117,12 @@ template <class A>
 constexpr A rounded_to_int8(A value, ScaleByte scale) {
   if (!finite(value)) return from_int8<A>(to_int8(value, scale), scale);
   const double exact = static_cast<double>(value) * power_of_two(kScaleBias - scale);
-  const double places = exact < 0 ? -exact : exact;
+  const uint64_t sign = std::bit_cast<uint64_t>(exact) & uint64_t{1} << 63;
+  const auto places = std::bit_cast<double>(std::bit_cast<uint64_t>(exact) ^ sign);
   const double n = nearest_places(places < kLargestPlaces ? places : kLargestPlaces);
+  const auto signed_n = std::bit_cast<double>(std::bit_cast<uint64_t>(n) | sign);
   // The sum is never a negative zero.
-  return static_cast<A>((exact < 0 ? -n : n) * power_of_two(scale - kScaleBias)) + A{0};
+  return static_cast<A>(signed_n * power_of_two(scale - kScaleBias)) + A{0};
 }
 /// Returns the rounding error of a value on an int8 wire, to be added to the sent value; 0 for
 /// values that are not finite.
