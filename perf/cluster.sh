@@ -74,7 +74,9 @@ ours=auto,oktopk,allgather
 job "links_1gbit 8 1 1gbit link_perf --rate 1000 --least 0 -n 9"
 job "exchange 8 1 1gbit $sparse --form sparse $floats $apart \
   --algo $ours,oktopk-reuse,mpi-allgather $many"
-job "exchange_bf16 8 1 1gbit $sparse --form sparse $floats $apart --wire bf16 --algo oktopk $many"
+for wire in bf16 int8; do
+  job "exchange_$wire 8 1 1gbit $sparse --form sparse $floats $apart --wire $wire --algo oktopk $many"
+done
 job "sum_apart 8 1 1gbit $sparse --form sum $floats $apart --algo $ours,mpi-allgather $many"
 job "sum_common 8 1 1gbit $sparse --form sum $floats --density 0.001,0.01 --overlap 0.9 \
   --algo $ours,mpi-allgather $many"

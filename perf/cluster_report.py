@@ -207,13 +207,14 @@ def memory(jobs):
 
 def bytes_sent(jobs):
     targets = {("exchange", 0.001): 12.0, ("exchange", 0.01): 10.6,
-               ("exchange_bf16", 0.001): 8.0, ("exchange_bf16", 0.01): 6.8}
+               ("exchange_bf16", 0.001): 8.0, ("exchange_bf16", 0.01): 6.8,
+               ("exchange_int8", 0.001): 5.2, ("exchange_int8", 0.01): 4.2}
     lines = []
     for (name, density), target in targets.items():
         row = jobs[name].row("oktopk", density) if name in jobs else None
         if row:
             sent = row["wire_bytes_per_entry"]
-            values = {"bf16": "bfloat16"}.get(row.get("wire"), row["datatype"])
+            values = {"bf16": "bfloat16", "int8": "8 bits"}.get(row.get("wire"), row["datatype"])
             lines.append([f"{values}, {density:.1%}", f"<= {target}", f"{sent:.2f}",
                           verdict(sent, target, below=True)])
     for density in (0.01,):

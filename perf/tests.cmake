@@ -23,18 +23,21 @@ foreach(form IN ITEMS dense sparse sum)
               ${small})
   endforeach()
 endforeach()
-foreach(type IN ITEMS float32 float16)
-  foreach(form IN ITEMS dense sparse sum)
-    sparsecoll_add_perf_test(
-      sparse_allreduce.bf16_wire.${type}.${form}
-      COMMAND sparse_allreduce_perf --transport local -t 5 --wire bf16 -d ${type} --form ${form}
-              --feedback 1 -o avg ${small}
-      PROPERTIES PASS_REGULAR_EXPRESSION "wire bf16.*Wrong results : 0 OK")
+foreach(wire IN ITEMS bf16 int8)
+  foreach(type IN ITEMS float32 float16)
+    foreach(form IN ITEMS dense sparse sum)
+      sparsecoll_add_perf_test(
+        sparse_allreduce.${wire}_wire.${type}.${form}
+        COMMAND sparse_allreduce_perf --transport local -t 5 --wire ${wire} -d ${type} --form
+                ${form} --feedback 1 -o avg ${small}
+        PROPERTIES PASS_REGULAR_EXPRESSION "wire ${wire}.*Wrong results : 0 OK")
+    endforeach()
   endforeach()
+  sparsecoll_add_perf_test(
+    gtopk_allreduce.${wire}_wire COMMAND gtopk_allreduce_perf --transport local -t 5 --wire ${wire}
+                                         ${small}
+    PROPERTIES PASS_REGULAR_EXPRESSION "wire ${wire}.*Wrong results : 0 OK")
 endforeach()
-sparsecoll_add_perf_test(
-  gtopk_allreduce.bf16_wire COMMAND gtopk_allreduce_perf --transport local -t 5 --wire bf16 ${small}
-  PROPERTIES PASS_REGULAR_EXPRESSION "wire bf16.*Wrong results : 0 OK")
 sparsecoll_add_perf_test(
   sparse_allreduce.makespan COMMAND sparse_allreduce_perf --transport local -t 3 -a makespan ${small}
   PROPERTIES PASS_REGULAR_EXPRESSION "makespan over ranks.*Wrong results : 0 OK")

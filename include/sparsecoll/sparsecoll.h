@@ -192,6 +192,11 @@ typedef enum {
    *  gtopkAllreduce(), their `v` forms and sparseReduceScatter(). Integers, sparseAlltoall() and
    *  pushSumStep() ignore it. See docs/semantics.md. */
   sparsecollWireBf16 = 1,
+  /** Values are rounded to 8 bits, with a scale of one byte for a few hundred neighbouring entries.
+   *  The scale is a power of two, so that a value and its rounding error add up exactly. Otherwise
+   *  as sparsecollWireBf16; but ranks of one node get the sums of Sharded and Hierarchical in the
+   *  accumulation type. See docs/semantics.md. */
+  sparsecollWireInt8 = 2,
   sparsecollWireMaxEnum = 0x7fffffff
 } sparsecollWire_t;
 

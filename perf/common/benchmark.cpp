@@ -92,7 +92,8 @@ class Benchmark {
     task.average = options_.op == "avg";
     task.form = form_of(options_.form);
     task.feedback = options_.feedback;
-    task.rounded = options_.wire == "bf16";
+    task.rounded = options_.wire != "native";
+    task.scaled = options_.wire == "int8";
     if (task.form == Form::kOwners) task.bounds = owners(task.n);
     return task;
   }

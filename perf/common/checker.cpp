@@ -188,13 +188,18 @@ template <class T>
 std::size_t Checker<T>::wrong_rounded(const Entries<Wide<T>>& result, ExpectedResult kind) const {
   // A value is rounded to 8 bits when it is sent to be summed, and when its sum is sent; once more
   // if the result has a 16-bit type. Each rounding is off by at most half a unit in the last place.
-  constexpr double kOff = 4.0 / 512;
+  // In 8 bits with a scale it is 1/32 of the value, and 1/3840 of the largest with the same scale.
+  const double kOff = task_.scaled ? 2.2 / 32 : 4.0 / 512;
   std::span<const Entries<Wide<T>>> parts = selections_;
   if (kind == ExpectedResult::kSumOfShardSelections) parts = by_shard_;
   if (kind == ExpectedResult::kSharded) parts = sharded().sent();
   const Entries<Wide<T>> all = sum(parts);
   const Entries<Wide<T>> scale = magnitudes<Wide<T>>({parts.begin(), parts.end()});
   const double divisor = task_.average ? task_.ranks : 1;
+  double off = 0;
+  if (task_.scaled)
+    for (const Wide<T> value : scale.value)
+      off = std::max(off, 2 * (task_.ranks + 1) / 1952.0 * static_cast<double>(value));
   std::size_t wrong = 0, j = 0;
   for (std::size_t i = 0; i < result.size(); ++i) {
     while (j < all.size() && all.index[j] < result.index[i]) ++j;
@@ -203,13 +208,16 @@ std::size_t Checker<T>::wrong_rounded(const Entries<Wide<T>>& result, ExpectedRe
     const double want =
         known && kind != ExpectedResult::kMergeTree ? static_cast<double>(all.value[j]) : 0;
     const double most = kind == ExpectedResult::kMergeTree ? 1 + kOff : kOff;
-    const bool near = known && std::abs(got - want) <= most * static_cast<double>(scale.value[j]);
+    const bool near =
+        known && std::abs(got - want) <= most * static_cast<double>(scale.value[j]) + off;
     wrong += near ? 0 : 1;
   }
   const bool selects = kind == ExpectedResult::kTopkOfSum || kind == ExpectedResult::kMergeTree ||
                        kind == ExpectedResult::kSharded;
   if (!selects || task_.form == Form::kSum) return wrong;
   const std::size_t promised = expected(kind).size();
+  // Values that are small beside their neighbours may be rounded to 0, and are then no entries.
+  if (task_.scaled && result.size() <= promised) return wrong + (result.size() < promised / 2);
   return wrong + std::max(result.size(), promised) - std::min(result.size(), promised);
 }
 

@@ -40,7 +40,9 @@ class Library {
   Library(Ranks& ranks, const Options& options, Storage& storage)
       : ranks_(ranks),
         storage_(storage),
-        wire_(options.wire == "bf16" ? sparsecollWireBf16 : sparsecollWireNative),
+        wire_(options.wire == "bf16"   ? sparsecollWireBf16
+              : options.wire == "int8" ? sparsecollWireInt8
+                                       : sparsecollWireNative),
         threshold_interval_(1 + options.warmup + options.iterations) {}
 
   /// Makes a runner whose vectors are in the storage. A call is complete once the storage's stream

@@ -143,9 +143,9 @@ void add_collective(CLI::App& app, Options& o, const Program& program) {
   }
   add_switch(app, "--feedback", o.feedback, "with a residual (error feedback)");
   app.add_option("--wire", o.wire,
-                 "type in which the library sends values: their own, or bfloat16; with bf16, "
-                 "results are checked up to rounding, and residuals are not checked")
-      ->check(CLI::IsMember(Names{"native", "bf16"}))
+                 "type in which the library sends values: their own, bfloat16, or 8 bits with "
+                 "scales; results are then checked up to rounding, and residuals are not checked")
+      ->check(CLI::IsMember(Names{"native", "bf16", "int8"}))
       ->capture_default_str();
   app.add_option("-o,--op", o.op)->check(CLI::IsMember(Names{"sum", "avg"}))->capture_default_str();
   app.add_option("--form", o.form,

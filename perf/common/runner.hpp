@@ -29,7 +29,8 @@ struct Task {
   bool average = false;
   Form form = Form::kDense;
   bool feedback = false;
-  bool rounded = false;      ///< the library sends values in bfloat16
+  bool rounded = false;      ///< the library sends rounded values
+  bool scaled = false;       ///< they have 8 bits and a scale, else they are in bfloat16
   std::span<const T> dense;  ///< this rank's vector; unless kDense, zeros except for its entries
   const Entries<Wide<T>>* entries = nullptr;   ///< this rank's top-k, the input unless kDense
   const Entries<Wide<T>>* by_shard = nullptr;  ///< this rank's selection by shards; null if unused

@@ -112,8 +112,8 @@ void check_values(sparsecollConfig_t& c, FirstError& first) {
   check("residualRule", &C::residualRule,
         c.residualRule == sparsecollResidualConserving || c.residualRule == sparsecollResidualPaper,
         "0 (conserving) or 1 (paper)");
-  check("wire", &C::wire, c.wire == sparsecollWireNative || c.wire == sparsecollWireBf16,
-        "0 (native) or 1 (bf16)");
+  check("wire", &C::wire, c.wire >= sparsecollWireNative && c.wire <= sparsecollWireInt8,
+        "0 (native), 1 (bf16) or 2 (int8)");
   check("repartitionInterval", &C::repartitionInterval, c.repartitionInterval >= 1, "1 or more");
   check("thresholdInterval", &C::thresholdInterval, c.thresholdInterval >= 1, "1 or more");
   check("allowReordered", &C::allowReordered, c.allowReordered == 0 || c.allowReordered == 1,

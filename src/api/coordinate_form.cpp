@@ -71,6 +71,7 @@ class CoordinateOperation final : public Operation, private CoordinateArguments 
     Reduction reduction(invocation, kernels);
     const SparseSpan sent = kernels.widened(span_of(*send, kernels));
     Problem problem{send->count, k == kAll ? k : std::min(k, send->count), sent, 0};
+    reduction.set_scales(problem);
     const Algorithm& algorithm =
         only ? *only : reduction.sparse_algorithm(problem, Reduction::Form::sparse);
     SparseSpan unsent;

@@ -56,6 +56,7 @@ class DenseOperation final : public Operation, private DenseArguments {
     Env& env = reduction.env();
     Problem problem{count, entries_to_keep(invocation.communicator, count, k), {}, 0};
     problem.topology = reduction.known_topology();
+    reduction.set_scales(problem);
     const Algorithm& algorithm =
         only ? *only : reduction.sparse_algorithm(problem, Reduction::Form::dense);
     if (residual && context().captured()) residual->set_captured();

@@ -74,6 +74,7 @@ class ReduceScatterOperation final : public Operation, private ReduceScatterArgu
     Reduction reduction(invocation, kernels);
     Env& env = reduction.env();
     Problem problem{count, entries_to_keep(communicator, count, k, block_size), {}, 0};
+    reduction.set_scales(problem);
     problem.regions = bounds.regions(count, env);
     problem.topology = reduction.known_topology();
     if (residual) residual->prepare_update(communicator.agreed());

@@ -108,6 +108,12 @@ void Reduction::log_choice(const Algorithm& chosen, const ProblemSize& size,
       size.entries_unknown() ? "how many entries there are is not known yet" : times + measured);
 }
 
+void Reduction::set_scales(const Problem& problem) {
+  Kernels& kernels = env_.kernels;
+  if (env_.wire == Wire::int8)
+    kernels.set_scale_bits(scale_bits_for(problem.count, problem.k, kernels.block_size()));
+}
+
 const Algorithm& Reduction::sparse_algorithm(const Problem& problem, Form form) {
   const sparsecollConfig_t& config = invocation_.communicator.config().values;
   const bool reuses = config.selection == sparsecollSelectReuse;
@@ -117,7 +123,7 @@ const Algorithm& Reduction::sparse_algorithm(const Problem& problem, Form form) 
       shards(invocation_.communicator, problem.count, env_.kernels.data_type()))
     return *find_algorithm(sparsecollAlgoSharded);
   const size_t value_size =
-      env_.kernels.wire_value_size(env_.rounds() ? Precision::bfloat16 : Precision::stored);
+      env_.kernels.wire_value_size(env_.rounds() ? env_.rounded_precision() : Precision::stored);
   const DataType type = env_.kernels.data_type();
   const bool whole = form == Form::dense && problem.k >= problem.count &&
                      type == accumulation(type) && !env_.rounds();

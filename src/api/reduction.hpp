@@ -13,6 +13,8 @@ class Reduction {
   Reduction(const Invocation& invocation, Kernels& kernels);
 
   Env& env() { return env_; }
+  /// Decides which values share a scale on an int8 wire. Call it before values are rounded.
+  void set_scales(const Problem& problem);
   enum class Form { dense, sparse };
   /// Returns the algorithm of sparseAllreduce for this shape: the configured one, or Auto's
   /// choice.

@@ -29,8 +29,11 @@ bool shards(const Communicator& communicator, size_t count, DataType type) {
   const Config& config = communicator.config();
   if (!may_shard(config)) return false;
   if (config.values.algorithm == sparsecollAlgoSharded) return true;
-  const bool rounds = config.values.wire == sparsecollWireBf16;
-  return pays_to_shard(*communicator.network_model().topology, count, rounds ? 2 : size_of(type));
+  const int wire = config.values.wire;
+  const size_t value_size = wire == sparsecollWireInt8   ? 1
+                            : wire == sparsecollWireBf16 ? 2
+                                                         : size_of(type);
+  return pays_to_shard(*communicator.network_model().topology, count, value_size);
 }
 
 ResidualExtent residual_extent(const Communicator& communicator, size_t count, DataType type) {

@@ -26,7 +26,8 @@ constexpr auto kAlgorithmWords = [] {
   return words;
 }();
 constexpr Word kSelections[] = {{"exact", sparsecollSelectExact}, {"reuse", sparsecollSelectReuse}};
-constexpr Word kWires[] = {{"native", sparsecollWireNative}, {"bf16", sparsecollWireBf16}};
+constexpr Word kWires[] = {
+    {"native", sparsecollWireNative}, {"bf16", sparsecollWireBf16}, {"int8", sparsecollWireInt8}};
 constexpr Word kNonFinites[] = {{"keep", sparsecollNonFiniteKeep},
                                 {"skip", sparsecollNonFiniteSkip}};
 constexpr Word kOffOn[] = {{"0", 0}, {"1", 1}};

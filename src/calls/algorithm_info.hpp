@@ -35,7 +35,7 @@ struct AlgorithmInfo {
   const char* name;  ///< for SPARSECOLL_ALGO, messages and its page docs/algorithms/<name>.md
   ResultKind result = ResultKind::definition;
   bool coordinate_form = true;  ///< sparseAllreducev has the algorithm, too
-  /// Over a bfloat16 wire, sums are sent, and are rounded before the selection.
+  /// Over a wire that rounds values, sums are sent, and are rounded before the selection.
   bool rounds_sums = false;
   /// Ranks make different numbers of exchanges (Call::allow_uneven_exchanges).
   bool uneven = false;

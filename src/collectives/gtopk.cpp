@@ -14,8 +14,8 @@
 //   head, which happens at the last ranks, the ranks of the head that merged send the
 //   new S to the others of the head. Their number doubles in each round. All other
 //   ranks make an empty exchange. 3. Rank r adds the entries that TOP dropped to D_r.
-//   The other ranks compute the same merge but do not record them. (Over a bfloat16
-//   wire TOP rounds the sums before it selects, and D_r also has the rounding
+//   The other ranks compute the same merge but do not record them. (Over a wire
+//   that rounds TOP rounds the sums before it selects, and D_r also has the rounding
 //   errors.)
 //
 // Cost per rank: log2 P messages of k entries if P is a power of two; else at most one message per
@@ -98,8 +98,7 @@ class Tree {
         rank_(env.call.rank()),
         sum_(problem.local),
         dropped_(empty_vector(env).span()),
-        sum_precision_(problem.local.precision == Precision::bfloat16 ? Precision::bfloat16
-                                                                      : Precision::accumulated),
+        sum_precision_(env.rounded_precision()),
         bound_(bound(problem.local.precision)) {}
 
   Outcome run() {
@@ -142,7 +141,7 @@ class Tree {
   size_t bound(Precision precision) const {
     // There is no bound if it would be larger than any memory.
     if (exact_sum_ || k_ > kAll / 64) return kUnknownSize;
-    return wire_bound({k_, problem_.count, kernels_.wire_value_size(precision)});
+    return kernels_.message_bound(k_, problem_.count, precision);
   }
 
   Packet pack() {

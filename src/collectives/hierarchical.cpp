@@ -3,8 +3,8 @@
 // Hierarchical: Ok-Topk (oktopk.cpp) between nodes, for several ranks that share a node's link.
 //
 //   1. Every rank sends L_r to the leader of its node, which adds them in rank order. It drops no
-//      entry, because only the sum of all ranks decides which are in the result. (Over a bfloat16
-//      wire it rounds the sums before it sends them.)
+//      entry, because only the sum of all ranks decides which are in the result. (Over a wire
+//      that rounds it rounds the sums before it sends them.)
 //   2. The leaders run Ok-Topk with exact selection on the sums of their nodes.
 //   3. Each leader broadcasts the result and its cache to the ranks of its node by a binomial tree,
 //      so that all ranks have the same cache in the next call.
@@ -112,8 +112,7 @@ class Node {
       const int parent = ranks_[position_ - distance];
       receive_cache(parent, cache);
       const Message message{receive(parent, MessageMemory::backend), all_indices_};
-      const Precision precision = env_.rounds() ? Precision::bfloat16 : Precision::accumulated;
-      result = unpack_vectors(env_, {&message, 1}).spans[0].known(precision);
+      result = unpack_vectors(env_, {&message, 1}).spans[0].known(env_.joined_precision());
     }
     const std::vector<uint64_t> words = cache.words();
     for (distance /= 2; distance > 0; distance /= 2) {

@@ -15,7 +15,7 @@
 //      defeats that.)
 //   2. Split and reduce. Send the entries of each region to its owner, to rank r + 1 first, then to
 //      r + 2, ... The owner adds the P vectors in rank order, which gives its region of s. Over a
-//      bfloat16 wire it rounds the sums, because they are sent in step 4.
+//      wire that rounds it rounds the sums, because they are sent in step 4.
 //   3. Threshold. It decides which sums survive, by one of two ways:
 //      a. Predict it, if the thresholds of recent calls changed little. The prediction is the last
 //         threshold, less twice the largest recent change. The sums that reach it survive; the
@@ -39,7 +39,7 @@
 //
 // Predicted by network/cost_model.hpp: reduce_and_gather_seconds() of e and u entries.
 //
-// Guarantees: the definition bit for bit, for any P and any data; over a bfloat16 wire the
+// Guarantees: the definition bit for bit, for any P and any data; over a wire that rounds the
 // definition with rounded sums. The cache changes the time of a call, never its result.
 #include "collectives/oktopk.hpp"
 
@@ -73,7 +73,7 @@ uint64_t search_radius(const KeySpace& keys) { return uint64_t{1} << (keys.octav
 /// values have few significant bits. NaN has the key after infinity, which is no multiple, so that
 /// the exponent is 0 if `end` is near it.
 int key_spacing(const KeySpace& keys, Precision precision, uint64_t end) {
-  const bool rounded = precision == Precision::bfloat16 && !keys.of_blocks;
+  const bool rounded = precision != Precision::accumulated && !keys.of_blocks;
   const int bits = rounded ? keys.octave - 7 : 0;
   return keys.end - end > uint64_t{1} << bits ? bits : 0;
 }
@@ -231,10 +231,10 @@ Outcome run_oktopk(Env& env, const Problem& problem, ShapeCache& cache) {
   };
   if (problem.k == kAll) {  // Every sum survives, zeros too.
     const auto& [values, lost] = sum.rounded();
-    return {gather(values).span().known(values.precision), lost};
+    return {gather(values).span().known(env.joined_precision()), lost};
   }
   // 3a. and 4.
-  const Precision precision = env.rounds() ? Precision::bfloat16 : Precision::accumulated;
+  const Precision precision = env.rounded_precision();
   const uint64_t last = cache.threshold;
   const uint64_t predicted = predict_threshold(env.kernels.keys(), precision, cache);
   SparseBuffer gathered;
@@ -266,7 +266,7 @@ Outcome run_oktopk(Env& env, const Problem& problem, ShapeCache& cache) {
   if (gathered.capacity >= problem.k) cache.threshold = env.kernels.least_key(result);
   update_prediction(problem, last, gathered.capacity - std::min(gathered.capacity, problem.k),
                     cache);
-  return {result.known(precision), sum.lost()};
+  return {result.known(env.joined_precision()), sum.lost()};
 }
 
 namespace {

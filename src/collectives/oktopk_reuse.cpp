@@ -200,7 +200,7 @@ SparseSpan balance(Env& env, const SparseSpan& survivors, const SurvivorOffsets&
         spanned[to].end = regions[from].end;
       }
   std::copy(spanned.begin(), spanned.end(), regions.begin());
-  return share.span().known(survivors.precision);
+  return share.span().known(env.joined_precision());
 }
 
 /// Returns this rank's share of the survivors (steps 4 and 6). Returns nothing if step 5 is due, or

@@ -7,7 +7,7 @@
 //      each shard of its gradient, dense, to the shard's owner on its node; or the owner reads it
 //      in the rank's memory (shard_exchange.hpp).
 //   2. The owner adds the vectors in rank order, and its residual last: acc. It selects the k_s
-//      largest entries of acc. (Over a bfloat16 wire it rounds them.)
+//      largest entries of acc. (Over a wire that rounds it rounds them.)
 //   3. The owners of a shard, one on each node, run Ok-Topk (oktopk.cpp) on their selections. All
 //      shards do so at once.
 //   4. Every owner sends the result in its shard to the other ranks of its node, with a hash of the

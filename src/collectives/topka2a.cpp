@@ -8,7 +8,7 @@
 //      the quotas add up to k.
 //   2. All-to-all. Send each shard's selection to its owner; destinations rotate. Both sides know
 //      a bound of each message's size, so that sizes need no exchange.
-//   3. The owner adds the P vectors in rank order. (Over a bfloat16 wire it rounds the sums.)
+//   3. The owner adds the P vectors in rank order. (Over a wire that rounds it rounds the sums.)
 //   4. Allgather the sums, whose sizes vary, in the smallest of the wire's representations. A full
 //      shard is sent as dense values without indices.
 //
@@ -107,8 +107,7 @@ std::span<const Message> exchange_shards(Env& env, const Problem& problem,
   const size_t ranks = shards.size();
   const auto rank = static_cast<size_t>(env.call.rank());
   const auto bound = [&](const Shard& shard) {
-    return wire_bound(
-        {shard.k, shard.region.length(), env.kernels.wire_value_size(problem.shards[0].precision)});
+    return env.kernels.message_bound(shard.k, shard.region.length(), problem.shards[0].precision);
   };
   // In messages, as in the shards' selections, indices count from the start of the shard.
   const auto pack = [&](size_t j) {
@@ -132,7 +131,8 @@ std::span<const Message> exchange_shards(Env& env, const Problem& problem,
   messages[rank].bytes = {own.data, env.kernels.read(own.used)};
   for (const Transfer& transfer : transfers)
     messages[static_cast<size_t>(transfer.peer)].bytes = transfer.in;
-  for (Message& each : messages) each.region = shards[rank].region;
+  const Region& own_shard = shards[rank].region;
+  for (Message& each : messages) each = {each.bytes, own_shard, own_shard.begin};
   return messages;
 }
 

@@ -15,8 +15,8 @@ struct Count {
 
 /// The type that represents the values of a vector exactly, in which messages carry them.
 /// `accumulated`: the accumulation type, because the values are sums. `stored`: the type of the
-/// tensor. `bfloat16`: bfloat16.
-enum class Precision : int { accumulated, stored, bfloat16 };
+/// tensor. `bfloat16`: bfloat16. `int8`: 8 bits, with a scale for neighbours (core/int8.hpp).
+enum class Precision : int { accumulated, stored, bfloat16, int8 };
 
 /// A view of a sparse vector, whose indices rise strictly. Without an `index` it is dense: entry j
 /// has index j. A default view has no entries. The Kernels that made it know the types of index and

@@ -19,6 +19,8 @@ enum class DataType : int {
   float64 = 8,
   bfloat16 = 9
 };
+/// The number of 8-bit values in messages (core/int8.hpp). No tensor has this type.
+inline constexpr DataType kInt8Values{0};
 enum class IndexType : int { index32 = 0, index64 = 1 };
 
 constexpr size_t size_of(DataType type) {

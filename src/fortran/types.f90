@@ -53,6 +53,7 @@ module sparsecoll_types
   integer(c_int), parameter, public :: sparsecollResidualPaper = 1
   integer(c_int), parameter, public :: sparsecollWireNative = 0
   integer(c_int), parameter, public :: sparsecollWireBf16 = 1
+  integer(c_int), parameter, public :: sparsecollWireInt8 = 2
   integer(c_int), parameter, public :: sparsecollNonFiniteKeep = 0
   integer(c_int), parameter, public :: sparsecollNonFiniteSkip = 1
   integer(c_int), parameter, public :: SPARSECOLL_DEVICE_HOST = -1

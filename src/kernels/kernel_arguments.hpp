@@ -106,6 +106,7 @@ inline constexpr size_t kHeadroom = 64;
 struct Message {
   ConstBytes bytes;
   Region region;
+  uint64_t moved = 0;  ///< how much higher the receiver's indices are than the sender's
 };
 
 }  // namespace sparsecoll

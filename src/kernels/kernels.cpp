@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/kernels.hpp"
 
+#include <algorithm>
+
 #include "kernels/host/merge.hpp"
 #include "kernels/wire.hpp"
 
@@ -23,8 +25,10 @@ Packets Kernels::packets(size_t nnz, std::span<const Region> regions, Precision 
   uint64_t covered = 0;
   for (const Region& region : regions) covered += region.length();
   packets.capacity = regions.size() * (kHeadroom + sizeof(WireHeader) + kAlignment) +
-                     wire_bound({nnz, covered, wire_value_size(precision)}) +
+                     message_bound(nnz, covered, precision) +
                      (plain ? wire_plain_bound(nnz, regions.size()) : 0);
+  // The groups of a region's first and last indices may reach beyond it.
+  if (precision == Precision::int8) packets.capacity += 2 * regions.size();
   packets.slab = slab(packets.capacity, regions.size());
   packets.offset = counts(2 * regions.size());
   packets.size = packets.offset + regions.size();
@@ -38,9 +42,18 @@ size_t Kernels::wire_value_size(Precision precision) const {
     case Precision::stored:
       return block_size() * size_of(data_type());
     case Precision::bfloat16:
+      return block_size() * size_of(DataType::bfloat16);
+    case Precision::int8:
       break;
   }
-  return block_size() * size_of(DataType::bfloat16);
+  return block_size() * sizeof(int8_t);
+}
+
+uint64_t Kernels::message_bound(size_t nnz, uint64_t length, Precision precision) const {
+  const uint64_t scales = precision == Precision::int8
+                              ? std::min<uint64_t>(nnz, (length >> scale_bits_.value()) + 2)
+                              : 0;
+  return wire_bound({nnz, length, wire_value_size(precision), scales});
 }
 
 size_t Kernels::merge_workspace(uint64_t length) { return host::merge_workspace(length); }

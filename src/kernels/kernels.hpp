@@ -8,6 +8,7 @@
 #include "core/arena.hpp"
 #include "core/sparse.hpp"
 #include "kernels/kernel_arguments.hpp"
+#include "kernels/wire.hpp"
 
 namespace sparsecoll {
 
@@ -35,6 +36,16 @@ class Kernels {
   /// Returns the number of values of an entry of a sparse vector. Regions and counts are in
   /// entries. If it is above 1, sparse vectors have indices.
   virtual size_t block_size() const { return 1; }
+  /// Allows messages of 8-bit values, in which 2^bits consecutive indices share a scale.
+  virtual void set_scale_bits(unsigned bits) { scale_bits_ = bits; }
+  std::optional<unsigned> scale_bits() const { return scale_bits_; }
+  /// Returns what both sides know of the message of a region. The region is the sender's.
+  RegionFormat format_of(const Region& region) const { return format_of({{}, region}); }
+  RegionFormat format_of(const Message& received) const {
+    const uint64_t begin = received.region.begin - received.moved;
+    return {received.region.length(), block_size(),
+            scale_bits_ ? ScaleGroups{*scale_bits_, begin} : ScaleGroups{}};
+  }
   /// Returns kernels of the same types for entries of one value; this object itself if its are so.
   virtual Kernels& of_values() { return *this; }
   /// Returns a view of the values of a vector as entries of one value, for of_values(). Their
@@ -56,6 +67,8 @@ class Kernels {
                   Precision precision = Precision::accumulated, const bool* plain = nullptr);
   /// Returns the bytes of the values of an entry, of this precision, in a message.
   size_t wire_value_size(Precision precision) const;
+  /// Returns an upper bound of the bytes of a message of at most nnz entries; see wire_bound().
+  uint64_t message_bound(size_t nnz, uint64_t length, Precision precision) const;
   /// Returns the bytes of the values of `entries` entries in the accumulation type.
   size_t value_bytes(size_t entries) const {
     return entries * block_size() * size_of(accumulation(data_type()));
@@ -152,6 +165,9 @@ class Kernels {
   /// Rounds the values of `in` to bfloat16. `lost` gets each value minus its rounded one, 0 where
   /// the value is not finite. Not for integer types.
   virtual void round_to_bf16(const SparseSpan& in, void* rounded, void* lost) = 0;
+  /// Rounds the values of `in` to 8 bits, with a scale for those of 2^bits consecutive indices; see
+  /// set_scale_bits(). Otherwise as round_to_bf16().
+  virtual void round_to_int8(const SparseSpan& in, void* rounded, void* lost) = 0;
   /// Packs one message for each region. Regions may come in any order; if `in` is dense, none ends
   /// beyond it. Offsets and sizes are valid before the messages are: until wait_packed() returns,
   /// `in` must not change and the arena's scope must last.
@@ -241,6 +257,8 @@ class Kernels {
  private:
   /// Allocates n bytes for `messages` messages.
   virtual std::byte* slab(size_t n, size_t messages) = 0;
+
+  std::optional<unsigned> scale_bits_;
 };
 
 /// Creates kernels that are the host's plain loops: the executable specification. They live in the

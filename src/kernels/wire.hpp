@@ -15,8 +15,9 @@ static_assert(std::endian::native == std::endian::little, "messages are little-e
 /// The wire format. A message is a header, the indices relative to the region's start, padding to 8
 /// bytes, and the values, a block of them for each index if the vector is one of blocks. Values
 /// have the tensor's type; the accumulation type if they are sums; or, for floating-point types,
-/// bfloat16. The sender packs the smallest representation, or the plain one where a byte costs less
-/// time than a code. The receiver checks every field against its bound before it uses it.
+/// bfloat16 or 8 bits, with the scales in front of them. The sender packs the smallest
+/// representation, or the plain one where a byte costs less time than a code. The receiver checks
+/// every field against its bound before it uses it.
 enum class Representation : uint8_t {
   coded = 1,   ///< Elias-Fano: about 2 + log2(length / nnz) bits an entry
   bitmap = 2,  ///< one bit per index: best above 1/4 density
@@ -42,8 +43,35 @@ inline constexpr uint8_t kWireVersion = 2;
 struct WireShape {
   uint64_t nnz;
   uint64_t length;
-  size_t value_size;  ///< bytes of the values of an entry
+  size_t value_size;    ///< bytes of the values of an entry
+  uint64_t scales = 0;  ///< bytes of the scales, one each
 };
+
+/// Which values of an int8 wire share a scale: those of 2^bits consecutive indices. The first
+/// index of a vector, not of a region, begins the first group.
+struct ScaleGroups {
+  bool exist = false;  ///< false: no message of the call has scales
+  unsigned bits = 0;
+  uint64_t phase = 0;  ///< indices of the region's first group that precede the region
+
+  constexpr ScaleGroups() = default;
+  constexpr ScaleGroups(unsigned log2, uint64_t region_begin)
+      : exist(true), bits(log2), phase(region_begin & ((uint64_t{1} << log2) - 1)) {}
+  /// Returns the group of the index at this distance from the region's start.
+  constexpr uint64_t of(uint64_t distance) const { return (phase + distance) >> bits; }
+  /// Returns the number of groups that a region of this length meets.
+  constexpr uint64_t number(uint64_t length) const { return length == 0 ? 0 : of(length - 1) + 1; }
+};
+
+/// Returns the logarithm of the number of consecutive indices that share a scale, if k of `count`
+/// entries are selected, of `block_size` values each: at least 256 values, if selected entries are
+/// spread evenly, and fewer than 1024. SPARSECOLL_ALL counts as 1/256 of the entries.
+constexpr unsigned scale_bits_for(uint64_t count, size_t k, size_t block_size) {
+  const uint64_t selected = k == 0 ? 1 : k;
+  const uint64_t per_entry = k == kAll ? 256 : count / selected + (count % selected != 0);
+  const int bits = 8 + std::bit_width(per_entry - (per_entry > 0)) - std::bit_width(block_size) + 1;
+  return static_cast<unsigned>(std::clamp(bits, 0, 63));
+}
 
 /// Coded indices are one string of bits, lowest first. From bit j * low on it has the `low` lowest
 /// bits of the distance of entry j from the region's start. From `unary` on it has the higher bits
@@ -105,7 +133,7 @@ constexpr Representation wire_choose_fastest(const WireShape& shape) {
 
 /// Returns the bytes of a message.
 constexpr uint64_t wire_bytes(Representation representation, const WireShape& shape) {
-  return sizeof(WireHeader) + wire_index_bytes(representation, shape) +
+  return sizeof(WireHeader) + wire_index_bytes(representation, shape) + shape.scales +
          shape.nnz * shape.value_size;
 }
 
@@ -115,7 +143,7 @@ constexpr uint64_t wire_bytes(Representation representation, const WireShape& sh
 /// have no more bits than one code for all entries.
 constexpr uint64_t wire_bound(const WireShape& shape) {
   const WireShape most{std::min(shape.nnz, shape.length), shape.length, shape.value_size};
-  return sizeof(WireHeader) + most.nnz * most.value_size +
+  return sizeof(WireHeader) + shape.scales + most.nnz * most.value_size +
          std::min(wire_index_bytes(Representation::coded, most),
                   wire_index_bytes(Representation::bitmap, most)) +
          8;
@@ -132,46 +160,72 @@ constexpr bool wire_rounds(DataType sent, DataType type) {
 }
 /// Returns whether values of a tensor of this type may be rounded.
 constexpr bool wire_may_round(DataType sent, DataType type) {
-  return sent == DataType::bfloat16 && !is_integer(type);
+  return (sent == DataType::bfloat16 || sent == kInt8Values) && !is_integer(type);
 }
+/// Returns the bytes of a value that is sent as this type.
+constexpr size_t sent_size(DataType sent) { return sent == kInt8Values ? 1 : size_of(sent); }
+
+/// What sender and receiver of a message know beforehand.
+struct RegionFormat {
+  uint64_t length;  ///< of the region
+  size_t block_size;
+  ScaleGroups scales;
+
+  constexpr RegionFormat(uint64_t indices, size_t values_of_entry = 1,
+                         const ScaleGroups& groups = {})
+      : length(indices), block_size(values_of_entry), scales(groups) {}
+
+  constexpr WireShape shape(uint64_t nnz, DataType sent) const {
+    const bool scaled = sent == kInt8Values;
+    return {nnz, length, sent_size(sent) * block_size,
+            scaled ? std::min(nnz, scales.number(length)) : 0};
+  }
+  /// Returns the position of the scale of entry j, at this distance from the region's start. There
+  /// is a scale for each group or, if that would be more, for each entry.
+  constexpr uint64_t scale_position(const WireShape& shape, uint64_t j, uint64_t distance) const {
+    return shape.scales < scales.number(length) ? j : scales.of(distance);
+  }
+};
 
 /// Returns whether the header of a message of `size` bytes is valid as far as it alone shows: a
 /// known representation, a type in which values of the tensor are sent, the expected length of the
 /// region, and a size that fits. More bytes may follow, because messages of fixed size are as long
 /// as the longest. `last`: devices do not read plain messages.
-constexpr bool wire_sound(const WireHeader& header, uint64_t size, DataType type, uint64_t length,
-                          size_t block_size = 1, Representation last = Representation::dense) {
+constexpr bool wire_sound(const WireHeader& header, uint64_t size, DataType type,
+                          const RegionFormat& expected,
+                          Representation last = Representation::dense) {
   const auto representation = static_cast<Representation>(header.representation);
   const auto sent = static_cast<DataType>(header.data_type);
   const bool known = representation >= Representation::coded && representation <= last;
   const bool rounds = wire_rounds(sent, type);
-  const size_t value_size = size_of(sent) * block_size;
+  const size_t value_size = sent_size(sent) * expected.block_size;
   if (header.magic != kWireMagic || header.version != kWireVersion || !known ||
       header.rounded != rounds || (rounds && !wire_may_round(sent, type)) ||
-      header.length != length || header.nnz > length || header.nnz > size / value_size ||
-      (representation == Representation::dense && header.nnz != length))
+      (sent == kInt8Values && !expected.scales.exist) || header.length != expected.length ||
+      header.nnz > header.length || header.nnz > size / value_size ||
+      (representation == Representation::dense && header.nnz != header.length))
     return false;
-  if (representation == Representation::bitmap && length / 8 > size) return false;
-  if (representation == Representation::plain && length > kLongestPlainRegion) return false;
-  return wire_bytes(representation, {header.nnz, length, value_size}) <= size;
+  if (representation == Representation::bitmap && header.length / 8 > size) return false;
+  if (representation == Representation::plain &&
+      (header.length > kLongestPlainRegion || sent == kInt8Values))
+    return false;
+  const WireShape shape = expected.shape(header.nnz, sent);
+  return shape.scales <= size && wire_bytes(representation, shape) <= size;
 }
 
 /// Returns the header of a message of any representation if it is valid, null otherwise.
-inline const WireHeader* wire_header(ConstBytes message, DataType type, uint64_t length,
-                                     WireHeader* out, size_t block_size = 1) {
+inline const WireHeader* wire_header(ConstBytes message, DataType type,
+                                     const RegionFormat& expected, WireHeader* out) {
   if (message.size() < sizeof(WireHeader)) return nullptr;
   std::memcpy(out, message.data(), sizeof(WireHeader));
-  return wire_sound(*out, message.size(), type, length, block_size, Representation::plain)
-             ? out
-             : nullptr;
+  return wire_sound(*out, message.size(), type, expected, Representation::plain) ? out : nullptr;
 }
 
 /// Returns how many entries the message claims to have, 0 if its header is invalid. Good for
 /// allocation: unpack_all() checks the rest.
-inline size_t wire_entries(ConstBytes message, DataType type, uint64_t length,
-                           size_t block_size = 1) {
+inline size_t wire_entries(ConstBytes message, DataType type, const RegionFormat& expected) {
   WireHeader header;
-  return wire_header(message, type, length, &header, block_size) ? header.nnz : 0;
+  return wire_header(message, type, expected, &header) ? header.nnz : 0;
 }
 
 }  // namespace sparsecoll

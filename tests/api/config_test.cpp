@@ -237,7 +237,7 @@ TEST_CASE("an unknown word is an error that lists the valid ones") {
        {"", "Auto", "okto", "oktopk ", "1"},
        listed_algorithms.c_str()},
       {"SPARSECOLL_SELECT", {"exact", "reuse"}, {"", "guess"}, "exact, reuse"},
-      {"SPARSECOLL_WIRE", {"native", "bf16"}, {"", "BF16", "fp8"}, "native, bf16"},
+      {"SPARSECOLL_WIRE", {"native", "bf16", "int8"}, {"", "BF16", "fp8"}, "native, bf16, int8"},
       {"SPARSECOLL_NON_FINITE", {"keep", "skip"}, {"", "1", "Skip"}, "keep, skip"},
       {"SPARSECOLL_ALLOW_SHARDED", {"0", "1"}, {"", "2", "yes"}, "0, 1"},
       {"SPARSECOLL_CHECK", {"0", "1"}, {"", "2", "on", "01"}, "0, 1"},

@@ -191,7 +191,7 @@ class Ranks(unittest.TestCase):
         for launcher in self.launchers:
             done = self.ranks(launcher, rank_1="SPARSECOLL_WIRE=fp8")
             self.assertEqual(done.returncode, 1)
-            self.assertIn("cannot work together: rank 1: SPARSECOLL_WIRE: expected one of native, bf16; got 'fp8'",
+            self.assertIn("cannot work together: rank 1: SPARSECOLL_WIRE: expected one of native, bf16, int8; got 'fp8'",
                           done.stdout)
 
     def test_settings_that_may_differ(self):

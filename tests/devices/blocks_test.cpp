@@ -44,11 +44,13 @@ TEST_CASE("blocks of special values, of every data type, in results that do not 
 }
 
 TEST_CASE("blocks of rounded values, with calls that leave the residuals") {
-  auto mode = test::over_bf16(test::kOktopk, "bf16");
-  if (!over_nccl()) mode = test::skipping(mode);  // refused over NCCL
-  for (const test::SparseKind kind : {test::SparseKind::kHeavyTail, test::SparseKind::kNotFinite})
-    CHECK(compare_backends(test::config_of(mode), 3,
-                           Reduce<float>{test::Verb::kSparse, kind, 12, {kCount, 9}}) == "");
+  for (const int wire : test::kRoundingWires) {
+    auto mode = test::over_wire(wire, test::kOktopk, "rounded");
+    if (!over_nccl()) mode = test::skipping(mode);  // refused over NCCL
+    for (const test::SparseKind kind : {test::SparseKind::kHeavyTail, test::SparseKind::kNotFinite})
+      CHECK(compare_backends(test::config_of(mode), 3,
+                             Reduce<float>{test::Verb::kSparse, kind, 12, {kCount, 9}}) == "");
+  }
 }
 
 TEST_CASE("exchanges of blocks are the same on devices and on the host") {

@@ -96,15 +96,15 @@ TEST_CASE("every algorithm on device buffers gives the result of the definition,
     for (const Mode& mode : kModes) check_calls<float>(mode, P, 301, 17);
 }
 
-TEST_CASE("every algorithm on device buffers rounds values sent in bfloat16 as defined") {
+TEST_CASE("every algorithm on device buffers rounds values that are sent as defined") {
   const std::vector<int> all{1, 2, 3, 4, 5, 8}, some{1, 3};
   for (const int P : limit_rank_counts(test::small_run() ? some : all))
-    for (const Mode& mode : test::kBf16Modes) check_calls<float>(mode, P, 301, 17);
+    for (const Mode& mode : test::kRoundingModes) check_calls<float>(mode, P, 301, 17);
 }
 
 TEST_CASE("every data type") {
   std::vector<Mode> modes(std::begin(kModes), std::end(kModes));
-  modes.insert(modes.end(), std::begin(test::kBf16Modes), std::end(test::kBf16Modes));
+  modes.insert(modes.end(), std::begin(test::kRoundingModes), std::end(test::kRoundingModes));
   for (const Mode& mode : modes) {
     check_calls<double>(mode, 3, 200, 9);
     check_calls<oracle::Float16>(mode, 3, 200, 9);

@@ -92,7 +92,9 @@ TEST_CASE("groups with every algorithm") {
          {test::kAllgather, test::kOktopk, test::kReuse, test::kTopkA2A, test::kDense,
           test::kHierarchical, test::kSharded, test::kBf16Modes[1],
           test::over_bf16(test::kGtopk, "gtopk, bf16"),
-          test::over_bf16(test::kHierarchical, "hierarchical, bf16")}) {
+          test::over_bf16(test::kHierarchical, "hierarchical, bf16"), test::kInt8Modes[1],
+          test::over_int8(test::kGtopk, "gtopk, int8"),
+          test::over_int8(test::kHierarchical, "hierarchical, int8")}) {
       CAPTURE(P, mode.name);
       // gtopkAllreduce does not take a residual of Sharded.
       const bool feedback = mode.algorithm != sparsecollAlgoSharded;

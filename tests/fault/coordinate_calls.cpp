@@ -28,7 +28,7 @@ class Coordinates final : public RandomCall {
     for (const auto& send : sends) sends_.emplace_back(tensor.n(), index_type_, send);
     oracle::PerRank<oracle::Sparse<T>> want(sends.size());
     if (!plan.refused) {
-      const oracle::SparseInputs<T> in{sends, tensor.before()};
+      const oracle::SparseInputs<T> in{sends, tensor.before(), 1, tensor.n()};
       const bool replayed = plan.context.reuses() && verb == test::Verb::kSparse;
       const auto outcome = replayed ? replay_of<T>(plan.context, index_type_, tensor.n(), k_, op_)
                                           .sparse_allreducev(in, op_)

@@ -7,7 +7,7 @@
 #include <sstream>
 
 #include "fault/sparse_outputs.hpp"
-#include "oracle/bf16_wire.hpp"
+#include "oracle/wire.hpp"
 #include "support/exchange_sweep.hpp"
 
 namespace sparsecoll::fault {
@@ -54,8 +54,9 @@ class ReduceScatter final : public RandomCall {
           plan.context.shards()
               ? oracle::ShardedOracle<T>::reduce_scatter(
                     in, test::sharded_call(mode, k_, op_, sends_.size()), wide(bounds_))
-          : plan.context.over_bf16()
-              ? oracle::Bf16Oracle<T>::reduce_scatter(in, k_, op_, wide(bounds_))
+          : plan.context.wire() != oracle::Wire::kNative
+              ? oracle::WireOracle<T>::reduce_scatter(in, k_, op_, wide(bounds_),
+                                                      plan.context.wire())
               : oracle::ExchangeOracle<T>::reduce_scatter(in, k_, op_, bounds_);
       want = outcome.result;
       tensor.set_after(outcome.residuals);

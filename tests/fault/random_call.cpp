@@ -29,18 +29,19 @@ sparsecollConfig_t random_config(Random& random) {
   for (const test::Mode& mode : test::kSparseModes)
     choices.push_back({mode.algorithm, sparsecollSelectExact});
   choices.push_back({sparsecollAlgoOktopk, sparsecollSelectReuse});
-  for (const test::Mode& mode : test::kBf16Modes)
+  for (const test::Mode& mode : test::kRoundingModes)
     if (mode.verb == test::Verb::kSparse)
-      choices.push_back({mode.algorithm, sparsecollSelectExact, sparsecollWireBf16});
-  choices.push_back({sparsecollAlgoOktopk, sparsecollSelectReuse, sparsecollWireBf16});
+      choices.push_back({mode.algorithm, sparsecollSelectExact, mode.wire});
+  for (const int wire : test::kRoundingWires)
+    choices.push_back({sparsecollAlgoOktopk, sparsecollSelectReuse, wire});
   sparsecollConfig_t config = SPARSECOLL_CONFIG_INITIALIZER;
   const Choice choice = random.pick(choices);
   config.algorithm = choice.algorithm;
   config.selection = choice.selection;
   config.wire = choice.wire;
   config.residualRule = random.one_in(3) ? sparsecollResidualPaper : sparsecollResidualConserving;
-  // The oracle of a bfloat16 wire supports only new regions in each call.
-  const bool anew = choice.wire == sparsecollWireBf16;
+  // The oracles of wires that round support only new regions in each call.
+  const bool anew = choice.wire != sparsecollWireNative;
   config.repartitionInterval = anew ? 1 : 1 + static_cast<int>(random.below(3));
   config.thresholdInterval = 1 + static_cast<int>(random.below(3));
   config.blocking = random.one_in(3) ? 0 : 1;

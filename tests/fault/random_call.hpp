@@ -29,7 +29,7 @@ struct ScheduleContext {
   std::map<std::tuple<int, size_t, size_t, int, int>, std::any> replays;
 
   bool reuses() const { return config.selection == sparsecollSelectReuse; }
-  bool over_bf16() const { return config.wire == sparsecollWireBf16; }
+  oracle::Wire wire() const { return test::oracle_wire(config.wire); }
   /// Returns whether residuals hold one shard only, and fit sparseAllreduce and sparseReduceScatter
   /// with some bounds.
   bool shards() const { return config.algorithm == sparsecollAlgoSharded; }
@@ -121,7 +121,7 @@ oracle::ReuseReplay<T>& replay_of(ScheduleContext& context, int form, size_t n, 
   if (!kept.has_value())
     kept = oracle::ReuseReplay<T>(static_cast<size_t>(context.P), k,
                                   static_cast<uint64_t>(context.config.thresholdInterval),
-                                  context.over_bf16());
+                                  context.wire());
   return *std::any_cast<oracle::ReuseReplay<T>>(&kept);
 }
 

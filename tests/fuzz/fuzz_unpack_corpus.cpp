@@ -83,6 +83,9 @@ int write_corpus(const fs::path& folder) {
     write_message<double, uint64_t>(shape, folder / ("rounded64" + name), Precision::bfloat16);
     if (!shape.wide)
       write_message<float, uint32_t>(shape, folder / ("rounded32" + name), Precision::bfloat16);
+    write_message<double, uint64_t>(shape, folder / ("scaled64" + name), Precision::int8);
+    if (!shape.wide)
+      write_message<float, uint32_t>(shape, folder / ("scaled32" + name), Precision::int8);
     if (!shape.wide)
       write_message<int32_t, uint32_t, DataType::int32>(shape, folder / ("int32" + name));
     if (!shape.wide)

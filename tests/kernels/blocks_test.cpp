@@ -111,7 +111,7 @@ TEST_CASE("messages of blocks that were cut or changed are refused") {
               kWireMagic, kWireVersion, static_cast<uint8_t>(representation), 7, 0, nnz, length};
           MessageBytes message(64);
           std::memcpy(message.data(), &header, sizeof header);
-          CHECK(wire_entries(message, DataType::float32, length, block) <=
+          CHECK(wire_entries(message, DataType::float32, {length, block}) <=
                 message.size() / sizeof(float) / block);
         }
       }

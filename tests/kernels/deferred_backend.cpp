@@ -134,6 +134,10 @@ void DeferredKernels::round_to_bf16(const SparseSpan& in, void* rounded, void* l
   stream_.submit([=, this] { host_.round_to_bf16(in, rounded, lost); });
 }
 
+void DeferredKernels::round_to_int8(const SparseSpan& in, void* rounded, void* lost) {
+  stream_.submit([=, this] { host_.round_to_int8(in, rounded, lost); });
+}
+
 void DeferredKernels::put_back(const Feedback& feedback, void* residual) {
   stream_.submit([=, this] { host_.put_back(feedback, residual); });
 }

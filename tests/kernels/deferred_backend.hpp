@@ -38,6 +38,10 @@ class DeferredKernels final : public Kernels {
   using Kernels::read;
   DataType data_type() const override { return host_.data_type(); }
   IndexType index_type() const override { return host_.index_type(); }
+  void set_scale_bits(unsigned bits) override {
+    Kernels::set_scale_bits(bits);
+    host_.set_scale_bits(bits);
+  }
   std::byte* bytes(size_t n) override;
   uint64_t* counts(size_t n) override;
   void set_count(uint64_t* count, uint64_t value) override;
@@ -62,6 +66,7 @@ class DeferredKernels final : public Kernels {
   void key_histogram(const SparseSpan& in, const KeyBins& bins, uint64_t* bin) override;
   void index_histogram(const SparseSpan& in, uint64_t width, uint64_t* bin) override;
   void round_to_bf16(const SparseSpan& in, void* rounded, void* lost) override;
+  void round_to_int8(const SparseSpan& in, void* rounded, void* lost) override;
   std::optional<SparseSpan> slice(const SparseSpan&, const Region&) override { return {}; }
   void pack_all(const SparseSpan& in, std::span<const Region> regions, const Packets& out) override;
   void wait_packed(const std::byte*) override {}  // the host sees no messages

@@ -13,7 +13,7 @@
 #include "core/numeric.hpp"
 #include "kernels/deferred_backend.hpp"
 #include "kernels/wire.hpp"
-#include "oracle/bf16_wire.hpp"
+#include "oracle/wire.hpp"
 #include "support/catch.hpp"
 #include "support/ranks.hpp"
 #include "transport/local.hpp"
@@ -40,6 +40,7 @@ struct Rank {
     DeferredCall call(transport, arena, stream);
     Stats stats;
     Env env{call, kernels, arena, stats, kernels.counts(1), wire};
+    if (wire == Wire::int8) kernels.set_scale_bits(scale_bits_for(gradient.size(), k, 1));
     ShapeCache cache;
 
     std::vector<T> next(n, T{-1});
@@ -71,9 +72,9 @@ void check_gtopk(int P, size_t n, size_t k, ResidualRule rule, Wire wire = Wire:
     std::mt19937 random(static_cast<unsigned>(97 * P + r));
     Rank<T>& rank = ranks[static_cast<size_t>(r)];
     rank.gradient.resize(n);
-    // These values have ties; over a bfloat16 wire they are integers with more bits than a bfloat16
-    // has.
-    const int most = wire == Wire::bf16 ? 999 : 9;
+    // These values have ties; over a wire that rounds they are integers with more bits than that
+    // keeps.
+    const int most = wire != Wire::native ? 999 : 9;
     for (T& value : rank.gradient)
       value =
           static_cast<T>(static_cast<int>(random() % (2 * static_cast<unsigned>(most) + 1)) - most);
@@ -87,11 +88,14 @@ void check_gtopk(int P, size_t n, size_t k, ResidualRule rule, Wire wire = Wire:
       return ranks[static_cast<size_t>(r)].run(*transports[static_cast<size_t>(r)], k, rule, wire);
     });
     REQUIRE(verdict == "");
-    const auto oracle_of = wire == Wire::bf16 ? oracle::Bf16Oracle<T>::gtopk_allreduce
-                                              : oracle::Oracle<T>::gtopk_allreduce;
+    const auto oracle_rule =
+        rule == ResidualRule::paper ? oracle::Rule::kPaper : oracle::Rule::kConserving;
     const auto expected =
-        oracle_of(in, k, oracle::Op::kSum,
-                  rule == ResidualRule::paper ? oracle::Rule::kPaper : oracle::Rule::kConserving);
+        wire == Wire::native
+            ? oracle::Oracle<T>::gtopk_allreduce(in, k, oracle::Op::kSum, oracle_rule)
+            : oracle::WireOracle<T>::gtopk_allreduce(
+                  in, k, oracle::Op::kSum, oracle_rule,
+                  wire == Wire::bf16 ? oracle::Wire::kBf16 : oracle::Wire::kInt8);
     for (size_t r = 0; r < ranks.size(); ++r) {
       CAPTURE(call, r);
       CHECK(ranks[r].result == expected.result);
@@ -145,8 +149,10 @@ TEST_CASE("gTop-k needs no host wait and equals the oracle, any P") {
       check_gtopk<float>(P, 300, 12, rule);
       check_gtopk<double>(P, 64, 64, rule);
       check_gtopk<float>(P, 40, 0, rule);
-      check_gtopk<float>(P, 300, 12, rule, Wire::bf16);
-      check_gtopk<double>(P, 64, 64, rule, Wire::bf16);
+      for (const Wire wire : {Wire::bf16, Wire::int8}) {
+        check_gtopk<float>(P, 300, 12, rule, wire);
+        check_gtopk<double>(P, 64, 64, rule, wire);
+      }
     }
 }
 

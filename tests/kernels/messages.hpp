@@ -21,13 +21,17 @@ namespace sparsecoll::unit {
 
 using MessageBytes = std::vector<std::byte>;
 
+/// 2^kScaleBits indices share a scale in messages of 8-bit values.
+inline constexpr unsigned kScaleBits = 10;
+
 /// Packs `entries` into one message for each region. For 16-bit tensors T is wider than the type,
-/// so the values must be ones that the type has. If the precision is bfloat16, other values are
-/// rounded. `plain`: all messages go to ranks to which plain ones are the fastest.
+/// so the values must be ones that the type has. Where the precision rounds, they may be others.
+/// `plain`: all messages go to ranks to which plain ones are the fastest.
 template <class T, class I, DataType kType = kOwnType<T>>
 std::vector<MessageBytes> pack(const Entries<T>& entries, const std::vector<Region>& regions,
                                Precision precision = Precision::stored, bool plain = false) {
   Backend<T, I, kType> backend;
+  backend.kernels().set_scale_bits(kScaleBits);
   const SparseSpan span = backend.put(entries).known(precision);
   const auto flags = backend.arena().template take_span<bool>(regions.size(), plain);
   const Packets packets = backend.kernels().packets(entries.size(), regions, span.precision,
@@ -64,8 +68,9 @@ void check_in_place(const void* values, const MessageBytes& message, const T* un
 template <class T, class I, DataType kType = kOwnType<T>>
 Unpacked<T> unpack(const MessageBytes& bytes, const Region& region, size_t capacity = kAll) {
   Backend<T, I, kType> backend;
+  backend.kernels().set_scale_bits(kScaleBits);
   const MessageBytes exact(bytes);
-  if (capacity == kAll) capacity = wire_entries(exact, kType, region.length());
+  if (capacity == kAll) capacity = wire_entries(exact, kType, backend.kernels().format_of(region));
   std::vector<I> index(capacity);
   std::vector<T> value(capacity);
   I none = 0;  // a null index would mean dense
@@ -93,6 +98,7 @@ Unpacked<T> unpack(const MessageBytes& bytes, const Region& region, size_t capac
 template <class T, DataType kType = kOwnType<T>>
 Unpacked<T> unpack_dense(const MessageBytes& bytes, const Region& region) {
   Backend<T, uint32_t, kType> backend;
+  backend.kernels().set_scale_bits(kScaleBits);
   const MessageBytes exact(bytes);
   std::vector<T> value(region.length());
   uint64_t nnz = 77, faults = 0;

@@ -55,7 +55,9 @@ template <class T, class I>
 std::string check_flips(const WireCase& shape, Precision precision) {
   const Entries<T> entries = entries_of<T>(shape, 3);
   const MessageBytes message = pack<T, I>(entries, {shape.region}, precision)[0];
-  const size_t value_size = precision == Precision::bfloat16 ? 2 : sizeof(T);
+  const size_t value_size = precision == Precision::int8       ? 1
+                            : precision == Precision::bfloat16 ? 2
+                                                               : sizeof(T);
   const size_t values_at = message.size() - entries.size() * value_size;
   const size_t step = test::small_run() ? 5 : 1;
   for (size_t at = 0; at < std::min(message.size(), values_at + 20); at += at < 64 ? 1 : step) {
@@ -82,7 +84,7 @@ std::string check_flips(const WireCase& shape, Precision precision) {
 TEST_CASE("any changed byte gives a fault or entries that rise inside the region") {
   for (const WireCase& shape : short_cases()) {
     INFO(shape.name);
-    for (const Precision precision : {Precision::stored, Precision::bfloat16}) {
+    for (const Precision precision : {Precision::stored, Precision::bfloat16, Precision::int8}) {
       CHECK(check_flips<double, uint64_t>(shape, precision) == "");
       if (!shape.wide) CHECK(check_flips<float, uint32_t>(shape, precision) == "");
     }

@@ -57,16 +57,16 @@ void check_coordinate_forms(Verdict& verdict, const Mode& mode, int P) {
   }
 }
 
-/// Tests a selection of the cases in which values are sent in bfloat16.
+/// Tests a selection of the cases in which values are rounded to be sent.
 void check_rounded_values(Verdict& verdict, const Mode& mode, int P) {
   const MpiCommunicator comm(MPI_COMM_WORLD, config_of(mode));
   for (const Case& c : cases_of(mode, P, 24)) {
-    verdict.check("dense form over bfloat16", join_case(comm.get(), c));
+    verdict.check("dense form, rounded", join_case(comm.get(), c));
     if (verdict.any_failed()) return;
   }
   if (!has_coordinate_form(mode)) return;
   for (const SparseCase& c : sparse_cases_of(mode, P, 16)) {
-    verdict.check("coordinate form over bfloat16", join_case(comm.get(), c));
+    verdict.check("coordinate form, rounded", join_case(comm.get(), c));
     if (verdict.any_failed()) return;
   }
 }
@@ -125,7 +125,7 @@ int main(int argc, char** argv) {
       check_traffic(verdict, mode, P);
       if (verdict.any_failed()) break;
     }
-    for (const Mode& mode : kBf16Modes) {
+    for (const Mode& mode : kRoundingModes) {
       if (verdict.any_failed()) break;
       check_rounded_values(verdict, mode, P);
     }

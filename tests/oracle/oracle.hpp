@@ -42,6 +42,7 @@ struct Inputs {
   PerRank<Send> sends;
   PerRank<std::vector<Wide<T>>> residuals;  ///< empty: no error feedback
   std::size_t block = 1;                    ///< number of values of a block
+  std::uint64_t count = 0;  ///< length of a sparse vector, for an int8 wire; 0: of the residuals
 };
 
 template <class T>

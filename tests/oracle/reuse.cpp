@@ -7,9 +7,9 @@
 #include <cmath>
 #include <type_traits>
 
-#include "oracle/bf16_wire.hpp"
 #include "oracle/merge_tree.hpp"
 #include "oracle/parts.hpp"
+#include "oracle/wire.hpp"
 
 namespace sparsecoll::oracle {
 namespace {
@@ -27,17 +27,6 @@ std::uint64_t magnitude(T value) {
 /// 1/64 of the integers between two powers of two.
 template <class T>
 constexpr std::uint64_t kStep = (std::uint64_t{1} << (std::numeric_limits<T>::digits - 1)) / 64;
-
-/// Rounds x to bfloat16. Returns what that removes.
-template <class A>
-Sparse<A> round_to_wire(Sparse<A>& x) {
-  Sparse<A> lost;
-  for (Entry<A>& entry : x) {
-    lost.push_back({entry.index, off_bf16_wire(entry.value)});
-    entry.value = on_bf16_wire(entry.value);
-  }
-  return lost;
-}
 
 template <class T>
 Sparse<Wide<T>> shipped(Sparse<Wide<T>> selected) {
@@ -79,15 +68,16 @@ Sparse<Wide<T>> ReuseReplay<T>::pick(const Sparse<Wide<T>>& x, std::uint64_t& th
 
 template <class T>
 Sparse<Wide<T>> ReuseReplay<T>::reduce(PerRank<Sparse<Wide<T>>> sends,
-                                       PerRank<std::vector<Wide<T>>>& residuals) {
+                                       PerRank<std::vector<Wide<T>>>& residuals, std::uint64_t n) {
+  const Rounding rounding{wire_, values_of_a_scale(n, std::min(k_, n), 1)};
+  const Borders owners = wire_ == Wire::kNative ? Borders{} : equal_load(sends, n);
   PerRank<Sparse<Wide<T>>> lost(sends.size());
-  for (std::size_t r = 0; r < sends.size() && bf16_; ++r) lost[r] = round_to_wire(sends[r]);
-  Sparse<Wide<T>> sum = Oracle<T>::sum_in_order(sends), lost_sum;
-  if (bf16_) lost_sum = round_to_wire(sum);
+  for (std::size_t r = 0; r < sends.size(); ++r) lost[r] = round_for_wire(sends[r], rounding);
+  Sparse<Wide<T>> sum = Oracle<T>::sum_in_order(sends);
+  const Sparse<Wide<T>> lost_sum = round_for_wire(sum, rounding, owners);
   const Sparse<Wide<T>> result = pick(sum, global_, false);
   ++calls_;
   if (residuals.empty()) return result;
-  const Borders owners = equal_load(sends, residuals[0].size());
   for (std::size_t r = 0; r < residuals.size(); ++r) {
     for (const Entry<Wide<T>>& entry : lost[r]) residuals[r][entry.index] += entry.value;
     for (const Entry<Wide<T>>& entry : sends[r]) {
@@ -117,7 +107,7 @@ DenseOutcome<T> ReuseReplay<T>::sparse_allreduce(const DenseInputs<T>& in, Op op
     }
     if (!in.residuals.empty()) outcome.residuals.push_back(accs[r]);
   }
-  const Sparse<Wide<T>> result = reduce(selected, outcome.residuals);
+  const Sparse<Wide<T>> result = reduce(selected, outcome.residuals, in.sends[0].size());
   outcome.delivered = result.size();
   outcome.result = Oracle<T>::scatter(finish<T>(result, op, P), in.sends[0].size());
   return outcome;
@@ -129,7 +119,8 @@ SparseOutcome<T> ReuseReplay<T>::sparse_allreducev(const SparseInputs<T>& in, Op
   PerRank<Sparse<Wide<T>>> sends;
   for (const Sparse<T>& send : in.sends) sends.push_back(widened(send));
   outcome.residuals = in.residuals;
-  const Sparse<Wide<T>> result = reduce(sends, outcome.residuals);
+  const std::uint64_t n = in.residuals.empty() ? in.count : in.residuals[0].size();
+  const Sparse<Wide<T>> result = reduce(sends, outcome.residuals, n);
   for (const Sparse<T>& send : in.sends) outcome.selected.push_back(send.size());
   outcome.delivered = result.size();
   outcome.result = finish<T>(result, op, in.sends.size());

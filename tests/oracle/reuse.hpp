@@ -5,6 +5,7 @@
 // sparsecollSelectReuse, computed call by call from its documented rule.
 
 #include "oracle/oracle.hpp"
+#include "oracle/wire.hpp"
 
 namespace sparsecoll::oracle {
 
@@ -12,9 +13,9 @@ namespace sparsecoll::oracle {
 template <class T>
 class ReuseReplay {
  public:
-  /// `bf16`: values travel in bfloat16, and every call computes new regions.
-  ReuseReplay(std::size_t P, std::uint64_t k, std::uint64_t interval, bool bf16 = false)
-      : k_(k), interval_(interval), bf16_(bf16), own_(P, 0) {}
+  /// With a wire that rounds, every call computes new regions.
+  ReuseReplay(std::size_t P, std::uint64_t k, std::uint64_t interval, Wire wire = Wire::kNative)
+      : k_(k), interval_(interval), wire_(wire), own_(P, 0) {}
 
   DenseOutcome<T> sparse_allreduce(const DenseInputs<T>& in, Op op);
   SparseOutcome<T> sparse_allreducev(const SparseInputs<T>& in, Op op);
@@ -31,11 +32,12 @@ class ReuseReplay {
 
   /// Returns what is delivered of the sent entries. Adds the rest to the residuals, which hold what
   /// was not sent.
-  Sparse<Wide<T>> reduce(PerRank<Sparse<Wide<T>>> sends, PerRank<std::vector<Wide<T>>>& residuals);
+  Sparse<Wide<T>> reduce(PerRank<Sparse<Wide<T>>> sends, PerRank<std::vector<Wide<T>>>& residuals,
+                         std::uint64_t n);
 
   std::uint64_t k_;
   std::uint64_t interval_;
-  bool bf16_;
+  Wire wire_;
   std::uint64_t calls_ = 0;
   std::uint64_t global_ = 0;
   PerRank<std::uint64_t> own_;

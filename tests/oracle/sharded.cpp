@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
-#include "oracle/bf16_wire.hpp"
 #include "oracle/merge_tree.hpp"
 #include "oracle/parts.hpp"
+#include "oracle/wire.hpp"
 
 namespace sparsecoll::oracle {
 namespace {
@@ -39,6 +39,12 @@ struct Shard {
   PerRank<std::vector<A>> stayed;  ///< acc less L, and what rounding L for the wire removed
 };
 
+template <class T>
+Rounding rounding_of(const DenseInputs<T>& in, const ShardedCall& call) {
+  const std::uint64_t n = in.sends[0].size();
+  return {call.wire, values_of_a_scale(n, std::min<std::uint64_t>(call.k, n), 1)};
+}
+
 /// Adds up the nodes' gradients and residuals, and selects.
 template <class T>
 Shard<Wide<T>> select_shard(const DenseInputs<T>& in, const ShardedCall& call,
@@ -57,12 +63,10 @@ Shard<Wide<T>> select_shard(const DenseInputs<T>& in, const ShardedCall& call,
       acc.push_back(sum);
     }
     Sparse<A> sent = select<T>(acc, shard.k);
-    for (Entry<A>& entry : sent) {
+    for (const Entry<A>& entry : sent)
       acc[entry.index] = left_behind(acc[entry.index], entry.value);
-      if (call.wire == Wire::kNative) continue;
-      acc[entry.index] += off_bf16_wire(entry.value);
-      entry.value = on_bf16_wire(entry.value);
-    }
+    for (const Entry<A>& lost : round_for_wire(sent, rounding_of(in, call)))
+      acc[lost.index] += lost.value;
     shard.owners.push_back(ranks[s]);
     shard.sent.push_back(sent);
     shard.stayed.push_back(acc);
@@ -121,14 +125,10 @@ DenseOutcome<T> ShardedOracle<T>::sparse_allreduce(const DenseInputs<T>& in,
   auto outcome = empty_outcome<std::vector<T>, T>(in);
   Sparse<A> whole;
   for (Shard<A>& shard : select_shards<T>(in, call)) {
-    Sparse<A> sum = Arithmetic<A>::sum_in_order(shard.sent), lost;
-    for (Entry<A>& entry : sum) {
-      if (call.wire == Wire::kNative) continue;
-      lost.push_back({entry.index, off_bf16_wire(entry.value)});
-      entry.value = on_bf16_wire(entry.value);
-    }
-    const Sparse<A> result = Arithmetic<A>::top_k(sum, shard.k);
     const Borders borders = equal_load(shard.sent, shard.end - shard.begin);
+    Sparse<A> sum = Arithmetic<A>::sum_in_order(shard.sent);
+    const Sparse<A> lost = round_for_wire(sum, rounding_of(in, call), borders);
+    const Sparse<A> result = Arithmetic<A>::top_k(sum, shard.k);
     for (std::size_t v = 0; v < shard.owners.size(); ++v) {
       for (const Entry<A>& entry : shard.sent[v]) {
         if (!contains(result, entry.index)) shard.stayed[v][entry.index] += entry.value;

@@ -6,11 +6,9 @@
 
 #include "oracle/exchange.hpp"
 #include "oracle/oracle.hpp"
+#include "oracle/wire.hpp"
 
 namespace sparsecoll::oracle {
-
-/// How the values of messages are rounded.
-enum class Wire { kNative, kBf16 };
 
 /// What a call of Sharded is given, besides its inputs.
 struct ShardedCall {
@@ -32,8 +30,8 @@ PerRank<ShardBounds> shards_of(std::uint64_t n, std::size_t P, const PerRank<int
 template <class T>
 struct ShardedOracle {
   /// sparseAllreduce. Residuals have n values, of which the call reads those of the rank's shard
-  /// only. In the outcome they are 0 outside the shard. Over a bfloat16 wire the owners of a shard
-  /// have regions of equal load, which this call computes.
+  /// only. In the outcome they are 0 outside the shard. Where sums are rounded, the owners of a
+  /// shard have regions of equal load, which this call computes.
   static DenseOutcome<T> sparse_allreduce(const DenseInputs<T>& in, const ShardedCall& call);
 
   /// sparseReduceScatter, with bounds that agree with the shards. result: the parts of all ranks.

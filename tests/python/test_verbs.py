@@ -38,6 +38,21 @@ class Verbs(Case):
                     np.testing.assert_array_equal(results[rank][step][0], total)
                     np.testing.assert_array_equal(results[rank][step][1], residuals[rank])
 
+    def test_residuals_keep_what_a_wire_rounds(self):
+        for wire in ("bf16", "int8"):
+            def body(comm):
+                residual = sc.Residual(comm, N)
+                x = 1024 * values_of(comm.rank, N) + values_of(comm.rank, N, seed=1)
+                out = comm.sparse_allreduce(x, k=N, residual=residual)
+                return x, out, residual.read()
+
+            results = on_ranks(3, body, sc.Config(algorithm="oktopk", wire=wire))
+            exact = sum(x for x, _, _ in results)
+            for _, out, _ in results:
+                np.testing.assert_array_equal(out, results[0][1])
+                self.assertFalse(np.array_equal(out, exact))
+            np.testing.assert_array_equal(results[0][1] + sum(left for _, _, left in results), exact)
+
     def test_average_in_place_of_every_type(self):
         for dtype in (np.float16, np.float32, np.float64):
             def body(comm):

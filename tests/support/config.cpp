@@ -33,13 +33,13 @@ std::vector<Mode> with(std::vector<Mode> modes, const std::vector<Mode>& more) {
   return modes;
 }
 
-std::vector<Mode> bf16_modes() {
+std::vector<Mode> rounding_modes(int wire, const char* name) {
   const auto has_oracle = [](const AlgorithmInfo& each) {
     return each.id != AlgorithmId::automatic && each.result != ResultKind::sums_by_node;
   };
   std::vector<Mode> modes;
   for (const Mode& mode : with(sparse_modes(has_oracle), {kGtopk, kGtopkPaper}))
-    modes.push_back(over_bf16(mode, keep(std::string(mode.name) + ", bf16")));
+    modes.push_back(over_wire(wire, mode, keep(std::string(mode.name) + ", " + name)));
   return modes;
 }
 
@@ -50,7 +50,9 @@ const std::vector<Mode> kTopkModes =
     with(sparse_modes([](const AlgorithmInfo& each) { return each.coordinate_form; }),
          {kGtopk, kGtopkPaper});
 const std::vector<Mode> kConservingModes = with(kSparseModes, {kGtopk});
-const std::vector<Mode> kBf16Modes = bf16_modes();
+const std::vector<Mode> kBf16Modes = rounding_modes(sparsecollWireBf16, "bf16");
+const std::vector<Mode> kInt8Modes = rounding_modes(sparsecollWireInt8, "int8");
+const std::vector<Mode> kRoundingModes = with(kBf16Modes, kInt8Modes);
 
 sparsecollConfig_t default_config() {
   sparsecollConfig_t config = SPARSECOLL_CONFIG_INITIALIZER;
@@ -66,7 +68,7 @@ sparsecollConfig_t config_of(const Mode& mode) {
   config.selection = mode.selection;
   config.wire = mode.wire;
   config.nonFinite = mode.non_finite;
-  if (mode.wire == sparsecollWireBf16) config.repartitionInterval = 1;
+  if (mode.wire != sparsecollWireNative) config.repartitionInterval = 1;
   return config;
 }
 

@@ -22,7 +22,7 @@ struct Mode {
   int algorithm;
   int residual_rule;
   int selection = sparsecollSelectExact;
-  int wire = sparsecollWireNative;          ///< with Bf16 every call computes new regions
+  int wire = sparsecollWireNative;          ///< others: every call computes new regions
   const std::vector<int>* nodes = nullptr;  ///< see nodes_of()
   const oracle::Levels* groups = nullptr;   ///< the groups above the nodes; null: none
   int non_finite = sparsecollNonFiniteKeep;
@@ -52,12 +52,20 @@ inline constexpr Mode kGtopk{"gtopkAllreduce/conserving", Verb::kGtopk, sparseco
 inline constexpr Mode kGtopkPaper{"gtopkAllreduce/paper", Verb::kGtopk, sparsecollAlgoAuto,
                                   sparsecollResidualPaper};
 
-/// Returns the mode over a bfloat16 wire.
-constexpr Mode over_bf16(Mode mode, const char* name) {
+/// Returns the mode over another wire.
+constexpr Mode over_wire(int wire, Mode mode, const char* name) {
   mode.name = name;
-  mode.wire = sparsecollWireBf16;
+  mode.wire = wire;
   return mode;
 }
+constexpr Mode over_bf16(Mode mode, const char* name) {
+  return over_wire(sparsecollWireBf16, mode, name);
+}
+constexpr Mode over_int8(Mode mode, const char* name) {
+  return over_wire(sparsecollWireInt8, mode, name);
+}
+/// The wires that round values.
+inline constexpr int kRoundingWires[] = {sparsecollWireBf16, sparsecollWireInt8};
 
 /// Returns the mode with sparsecollNonFiniteSkip.
 constexpr Mode skipping(Mode mode) {
@@ -76,6 +84,9 @@ extern const std::vector<Mode> kConservingModes;
 /// Modes over a bfloat16 wire. Auto is left out, because it chooses among different results then,
 /// and so are sums by node, for which the oracle has no rounding.
 extern const std::vector<Mode> kBf16Modes;
+/// The same over an int8 wire; and both lists.
+extern const std::vector<Mode> kInt8Modes;
+extern const std::vector<Mode> kRoundingModes;
 
 /// Returns whether the verb has a form for sparse vectors under this configuration.
 constexpr bool has_coordinate_form(const Mode& mode) {

@@ -107,9 +107,10 @@ std::string join_typed(const Backend& place, const ReduceScatterCase& c) {
   }
   for (int call = 0; call < c.calls; ++call) {
     in.sends = make_data_of_all<T>(c.kind, values, place.P, c.seed + static_cast<unsigned>(call));
-    const auto want = c.wire == sparsecollWireBf16
-                          ? oracle::Bf16Oracle<T>::reduce_scatter(in, c.k, c.op, borders)
-                          : oracle::ExchangeOracle<T>::reduce_scatter(in, c.k, c.op, borders);
+    const auto want =
+        c.wire != sparsecollWireNative
+            ? oracle::WireOracle<T>::reduce_scatter(in, c.k, c.op, borders, oracle_wire(c.wire))
+            : oracle::ExchangeOracle<T>::reduce_scatter(in, c.k, c.op, borders);
     const std::vector<T> input = in.sends[place.at()];
     SparseBuffer<T> output(
         c.n + 1, c.index_type,

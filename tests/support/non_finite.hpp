@@ -20,7 +20,7 @@ inline constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 inline std::vector<Mode> skipping_modes() {
   std::vector<Mode> modes = kSparseModes;
   modes.insert(modes.end(), {kGtopk, kGtopkPaper});
-  modes.insert(modes.end(), kBf16Modes.begin(), kBf16Modes.end());
+  modes.insert(modes.end(), kRoundingModes.begin(), kRoundingModes.end());
   for (Mode& mode : modes) mode = skipping(mode);
   return modes;
 }

@@ -39,6 +39,7 @@ std::string run_typed(const Ranks& ranks, const SparseCase& c) {
       make_residuals<T>(ranks.comms(), c.count * c.block, c.feedback);
   oracle::SparseInputs<T> in;
   in.block = c.block;
+  in.count = c.count;
   if (c.feedback) {
     // The residuals are not zeros: the `v` verbs must add to them, and leave the rest alone.
     in.residuals = make_data_of_all<oracle::Wide<T>>(Kind::kWideIntegers, c.count * c.block,
@@ -71,6 +72,7 @@ std::string join_typed(sparsecollComm_t comm, const SparseCase& c) {
   Residual<T> residual(comm, c.count * c.block, c.feedback);
   oracle::SparseInputs<T> in;
   in.block = c.block;
+  in.count = c.count;
   if (c.feedback) {
     in.residuals =
         make_data_of_all<oracle::Wide<T>>(Kind::kWideIntegers, c.count * c.block, P, c.seed);

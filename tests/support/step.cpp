@@ -37,7 +37,7 @@ Step<T> make_step(const Task& task, const Residuals<T>& before) {
   step.before = before;
   if (task.coordinate_form) {
     step.sparse = test::make_sparse_of_all<T>(task.sparse_kind, task.n, P, task.seed, task.block);
-    const oracle::SparseInputs<T> in{step.sparse, before, task.block};
+    const oracle::SparseInputs<T> in{step.sparse, before, task.block, task.n};
     const auto want = test::expected<T>(task.mode, in, task.k, task.op);
     step.sparse_result = want.result;
     step.after = want.residuals;

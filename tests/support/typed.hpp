@@ -13,11 +13,11 @@
 #include <type_traits>
 #include <vector>
 
-#include "oracle/bf16_wire.hpp"
 #include "oracle/exchange.hpp"
 #include "oracle/half.hpp"
 #include "oracle/non_finite.hpp"
 #include "oracle/sharded.hpp"
+#include "oracle/wire.hpp"
 #include "support/config.hpp"
 
 namespace sparsecoll::test {
@@ -164,11 +164,16 @@ constexpr oracle::Sums sums_of(const Mode& mode) {
   return info_of(mode).rounds_sums ? oracle::Sums::kTravel : oracle::Sums::kStay;
 }
 
+/// Returns how the oracles round the values of a configuration.
+constexpr oracle::Wire oracle_wire(int wire) {
+  if (wire == sparsecollWireNative) return oracle::Wire::kNative;
+  return wire == sparsecollWireBf16 ? oracle::Wire::kBf16 : oracle::Wire::kInt8;
+}
+
 /// Returns the call that the oracle of Sharded computes for a mode.
 inline oracle::ShardedCall sharded_call(const Mode& mode, std::size_t k, oracle::Op op,
                                         std::size_t ranks) {
-  return {k, op, nodes_of(mode, ranks),
-          mode.wire == sparsecollWireBf16 ? oracle::Wire::kBf16 : oracle::Wire::kNative};
+  return {k, op, nodes_of(mode, ranks), oracle_wire(mode.wire)};
 }
 
 /// Sets values of all ranks' residuals to 0 where the residuals of this mode hold none.
@@ -189,7 +194,8 @@ template <class T>
 oracle::DenseOutcome<T> updated(const Mode& mode, const oracle::DenseInputs<T>& in, std::size_t k,
                                 oracle::Op op) {
   using Oracle = oracle::Oracle<T>;
-  using Bf16 = oracle::Bf16Oracle<T>;
+  using Rounding = oracle::WireOracle<T>;
+  const oracle::Wire wire = oracle_wire(mode.wire);
   const ResultKind kind = info_of(mode).result;
   if (mode.verb == Verb::kSparse && kind == ResultKind::whole_sum) {
     return Oracle::dense_allreduce(in, op);
@@ -198,10 +204,10 @@ oracle::DenseOutcome<T> updated(const Mode& mode, const oracle::DenseInputs<T>& 
     return oracle::ShardedOracle<T>::sparse_allreduce(in,
                                                       sharded_call(mode, k, op, in.sends.size()));
   }
-  if (mode.wire == sparsecollWireBf16) {
-    if (mode.verb == Verb::kGtopk) return Bf16::gtopk_allreduce(in, k, op, rule_of(mode));
-    if (kind == ResultKind::shard_sums) return Bf16::topka2a(in, k, op);
-    return Bf16::sparse_allreduce(in, k, op, sums_of(mode));
+  if (wire != oracle::Wire::kNative) {
+    if (mode.verb == Verb::kGtopk) return Rounding::gtopk_allreduce(in, k, op, rule_of(mode), wire);
+    if (kind == ResultKind::shard_sums) return Rounding::topka2a(in, k, op, wire);
+    return Rounding::sparse_allreduce(in, k, op, sums_of(mode), wire);
   }
   if (mode.verb == Verb::kGtopk) return Oracle::gtopk_allreduce(in, k, op, rule_of(mode));
   if (kind == ResultKind::shard_sums) {
@@ -215,10 +221,12 @@ template <class T>
 oracle::SparseOutcome<T> updated(const Mode& mode, const oracle::SparseInputs<T>& in,
                                  std::uint64_t k, oracle::Op op) {
   using Oracle = oracle::Oracle<T>;
-  using Bf16 = oracle::Bf16Oracle<T>;
-  if (mode.wire == sparsecollWireBf16) {
-    if (mode.verb == Verb::kGtopk) return Bf16::gtopk_allreducev(in, k, op, rule_of(mode));
-    return Bf16::sparse_allreducev(in, k, op, sums_of(mode));
+  using Rounding = oracle::WireOracle<T>;
+  const oracle::Wire wire = oracle_wire(mode.wire);
+  if (wire != oracle::Wire::kNative) {
+    if (mode.verb == Verb::kGtopk)
+      return Rounding::gtopk_allreducev(in, k, op, rule_of(mode), wire);
+    return Rounding::sparse_allreducev(in, k, op, sums_of(mode), wire);
   }
   if (mode.verb == Verb::kGtopk) return Oracle::gtopk_allreducev(in, k, op, rule_of(mode));
   return Oracle::sparse_allreducev(in, k, op, levels_of(mode, in.sends.size()));

@@ -29,7 +29,7 @@ TEST_CASE("blocks are sent to the owners of their indices") {
 }
 
 TEST_CASE("sparseReduceScatter of blocks is its definition") {
-  for (const int wire : {sparsecollWireNative, sparsecollWireBf16}) {
+  for (const int wire : {sparsecollWireNative, sparsecollWireBf16, sparsecollWireInt8}) {
     sparsecollConfig_t config = default_config();
     config.wire = wire;
     for (const int P : rank_counts()) {

@@ -42,7 +42,7 @@ TEST_CASE("blocks, gtopkAllreducev: sums and selections are their definitions") 
 }
 
 TEST_CASE("blocks of rounded values: sums and selections are their definitions") {
-  for (const Mode& mode : kBf16Modes) {
+  for (const Mode& mode : kRoundingModes) {
     if (!has_coordinate_form(mode)) continue;
     for (const int P : {1, 2, 3, 5, 8}) {
       const Ranks ranks(P, config_of(mode));

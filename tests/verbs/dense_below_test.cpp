@@ -43,7 +43,7 @@ sparsecollConfig_t config_below(const Mode& mode, std::size_t below) {
 std::vector<Mode> all_modes() {
   std::vector<Mode> modes = kSparseModes;
   modes.insert(modes.end(), {kGtopk, kGtopkPaper});
-  modes.insert(modes.end(), kBf16Modes.begin(), kBf16Modes.end());
+  modes.insert(modes.end(), kRoundingModes.begin(), kRoundingModes.end());
   return modes;
 }
 

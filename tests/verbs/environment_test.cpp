@@ -97,7 +97,7 @@ TEST_CASE("an unknown value is an error that lists the valid ones") {
     check_refusal("SPARSECOLL_ALGO", value, algorithms);
   }
   check_refusal("SPARSECOLL_SELECT", "guess", {"exact", "reuse"});
-  check_refusal("SPARSECOLL_WIRE", "fp8", {"native", "bf16"});
+  check_refusal("SPARSECOLL_WIRE", "fp8", {"native", "bf16", "int8"});
   for (const char* value : {"soon", "-5", "10s", "99999999999999999999", "1e3"}) {
     check_refusal("SPARSECOLL_TIMEOUT_MS", value, {});
   }

@@ -101,7 +101,9 @@ std::vector<Mode> modes_of_groups() {
   std::vector<Mode> modes(std::begin(kConservingModes), std::end(kConservingModes));
   modes.push_back(kReuse);
   const std::size_t native = modes.size();
-  for (std::size_t m = 0; m < native; ++m) modes.push_back(over_bf16(modes[m], modes[m].name));
+  for (const int wire : kRoundingWires)
+    for (std::size_t m = 0; m < native; ++m)
+      modes.push_back(over_wire(wire, modes[m], modes[m].name));
   return modes;
 }
 

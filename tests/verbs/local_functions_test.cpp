@@ -200,7 +200,7 @@ std::string compose(const Ranks& ranks, const Mode& mode, Kind kind, bool feedba
 TEST_CASE("Topk, the v verb and Scatter are the dense verb, bit for bit") {
   std::vector<Mode> modes(std::begin(kTopkModes), std::end(kTopkModes));
   modes.push_back(over_bf16(kAuto, "sparseAllreduce/auto, bf16"));
-  for (const Mode& mode : kBf16Modes) {
+  for (const Mode& mode : kRoundingModes) {
     if (has_coordinate_form(mode)) modes.push_back(mode);
   }
   for (const int P : rank_counts()) {

@@ -6,7 +6,7 @@
 
 #include <cmath>
 
-#include "oracle/bf16_wire.hpp"
+#include "oracle/wire.hpp"
 #include "support/catch.hpp"
 #include "support/compare.hpp"
 #include "support/sweep.hpp"
@@ -36,6 +36,7 @@ constexpr Course kCourses[] = {
 };
 
 constexpr Mode kOktopkBf16 = over_bf16(kOktopk, "sparseAllreduce/oktopk, bf16");
+constexpr Mode kOktopkInt8 = over_int8(kOktopk, "sparseAllreduce/oktopk, int8");
 
 /// Returns config_of() with regions that stay, so that later calls need no messages for them. No
 /// result depends on regions.
@@ -47,9 +48,9 @@ sparsecollConfig_t warm_config(const Mode& mode) {
 
 template <class T>
 std::vector<T> sum_of_largest(const Mode& mode, const oracle::PerRank<std::vector<T>>& sends) {
-  if (mode.wire == sparsecollWireBf16)
-    return oracle::Bf16Oracle<T>::sparse_allreduce({sends, {}}, kKept, oracle::Op::kSum,
-                                                   oracle::Sums::kTravel)
+  if (mode.wire != sparsecollWireNative)
+    return oracle::WireOracle<T>::sparse_allreduce({sends, {}}, kKept, oracle::Op::kSum,
+                                                   oracle::Sums::kTravel, oracle_wire(mode.wire))
         .result;
   return oracle::Oracle<T>::sparse_allreduce({sends, {}}, kKept, oracle::Op::kSum).result;
 }
@@ -92,7 +93,7 @@ std::string follow(const Ranks& ranks, const Setting& setting, std::vector<std::
 }
 
 TEST_CASE("predicted thresholds give the definition's result") {
-  for (const Mode& mode : {kOktopk, kOktopkBf16}) {
+  for (const Mode& mode : {kOktopk, kOktopkBf16, kOktopkInt8}) {
     for (const int P : rank_counts()) {
       for (const Kind kind : {Kind::kHeavyTail, Kind::kAllEqual, Kind::kSkewed}) {
         for (const Course& course : kCourses) {
@@ -110,7 +111,7 @@ TEST_CASE("predicted thresholds give the definition's result") {
 constexpr std::size_t kSplit = 7, kCounters = 3, kGather = 3;  // messages of one of 8 ranks
 
 TEST_CASE("where thresholds stay, no counters are summed") {
-  for (const Mode& mode : {kOktopk, kOktopkBf16}) {
+  for (const Mode& mode : {kOktopk, kOktopkBf16, kOktopkInt8}) {
     const Ranks ranks(8, warm_config(mode));
     std::vector<std::size_t> messages;
     REQUIRE(follow<float>(ranks, {mode, Kind::kHeavyTail, kCourses[0]}, messages) == "");
@@ -123,7 +124,7 @@ TEST_CASE("where thresholds stay, no counters are summed") {
 }
 
 TEST_CASE("the threshold of equal values is not predicted: all of them would be sent") {
-  for (const Mode& mode : {kOktopk, kOktopkBf16}) {
+  for (const Mode& mode : {kOktopk, kOktopkBf16, kOktopkInt8}) {
     const Ranks ranks(8, warm_config(mode));
     std::vector<std::size_t> messages;
     REQUIRE(follow<float>(ranks, {mode, Kind::kIntegers, kCourses[0]}, messages) == "");

@@ -91,6 +91,7 @@ std::string check_v(int P, const Run& run, SparseKind kind, oracle::ReuseReplay<
   const std::uint64_t count = run.feedback ? run.n : std::uint64_t{1} << 40;
   const auto residuals = make_residuals<T>(ranks.comms(), run.n, run.feedback);
   oracle::SparseInputs<T> in;
+  in.count = count;
   if (run.feedback) {
     in.residuals.assign(static_cast<std::size_t>(P), std::vector<oracle::Wide<T>>(run.n, 0));
   }

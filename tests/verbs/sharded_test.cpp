@@ -29,6 +29,7 @@ namespace {
 
 constexpr const char* kVariable = "SPARSECOLL_RANKS_PER_NODE";
 const Mode kShardedBf16 = over_bf16(kSharded, "sparseAllreduce/sharded, bf16");
+const Mode kShardedInt8 = over_int8(kSharded, "sparseAllreduce/sharded, int8");
 
 std::string sweep_some(const Ranks& ranks, const Mode& mode, std::uint64_t thinning) {
   for (const Case& c : cases_of(mode, ranks.size(), thinning * (small_run() ? 5 : 1))) {
@@ -43,7 +44,7 @@ TEST_CASE(
   for (const int size : {1, 2, 3, 4, 16}) {
     const Variable nodes(kVariable, std::to_string(size));
     for (const int P : rank_counts()) {
-      for (const Mode& mode : {kSharded, kShardedBf16}) {
+      for (const Mode& mode : {kSharded, kShardedBf16, kShardedInt8}) {
         INFO(size << " ranks per node, " << mode.name);
         const Ranks ranks(P, config_of(mode));
         CHECK(sweep_some(ranks, mode, 5) == "");
@@ -75,7 +76,7 @@ TEST_CASE("Sharded on nodes of 1 + 3, 2 + 2 + 1 and 3 + 1 + 2 ranks, in any orde
 TEST_CASE("50 calls of Sharded in a row equal the oracle's, whatever is kept between them") {
   const Variable nodes(kVariable, "2");
   for (const int P : {2, 3, 4, 8}) {
-    for (const Mode& mode : {kSharded, kShardedBf16}) {
+    for (const Mode& mode : {kSharded, kShardedBf16, kShardedInt8}) {
       sparsecollConfig_t config = config_of(mode);
       if (mode.wire == sparsecollWireNative) config.repartitionInterval = 2;
       const Ranks ranks(P, config);
@@ -216,7 +217,7 @@ TEST_CASE("sparseReduceScatter by Sharded returns the sums of nodes to the owner
   for (const int size : {1, 2, 3, 8}) {
     const Variable nodes(kVariable, std::to_string(size));
     for (const int P : {1, 2, 3, 4, 5, 8}) {
-      for (const Mode& mode : {kSharded, kShardedBf16}) {
+      for (const Mode& mode : {kSharded, kShardedBf16, kShardedInt8}) {
         const Ranks ranks(P, config_of(mode));
         const auto ranks_on = nodes_of(mode, static_cast<std::size_t>(P));
         INFO(size << " ranks per node, P=" << P);

@@ -106,7 +106,7 @@ def main():
     parser.add_argument("--dense-below", type=int, default=2048)
     parser.add_argument("--dense-steps", type=int, default=0)
     parser.add_argument("--warmup", type=int, default=0, help="steps in which the density falls")
-    parser.add_argument("--wire", choices=["native", "bf16"], default="native")
+    parser.add_argument("--wire", choices=["native", "bf16", "int8"], default="native")
     parser.add_argument("--width", type=int, default=128)
     parser.add_argument("--layers", type=int, default=2)
     parser.add_argument("--length", type=int, default=64, help="characters in a row")

@@ -69,6 +69,7 @@ sparsecollConfig_t config_for(const Options& options) {
   // Far longer than a step. Over MPI a rank counts as gone only after this time.
   config.timeoutMs = options.go_on ? 10000 : 60000;
   config.denseBelow = options.dense_below;
+  config.wire = options.wire;
   switch (options.mode) {
     case Mode::topk:
       config.algorithm = sparsecollAlgoAllgather;

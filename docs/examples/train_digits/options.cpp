@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "options.h"
 
+#include <sparsecoll/sparsecoll.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdlib>
@@ -24,6 +26,8 @@ const std::map<std::string, Transport> kTransports = {{"mpi", Transport::mpi},
                                                       {"local", Transport::local}};
 const std::map<std::string, Memory> kMemories = {{"host", Memory::host},
                                                  {"device", Memory::device}};
+const std::map<std::string, int> kWires = {
+    {"native", sparsecollWireNative}, {"bf16", sparsecollWireBf16}, {"int8", sparsecollWireInt8}};
 
 template <class Value>
 std::vector<std::string> names_of(const std::map<std::string, Value>& values) {
@@ -82,6 +86,7 @@ Options parse_options(int argc, char** argv) {
   std::string mode = name_of(options.mode);
   std::string transport = name_of(mpi_is_available() ? Transport::mpi : Transport::local);
   std::string memory = name_of(options.memory);
+  std::string wire = "native";
 
   CLI::App app{
       "Trains a multilayer perceptron on handwritten digits, data-parallel over ranks, with dense "
@@ -109,6 +114,9 @@ Options parse_options(int argc, char** argv) {
       ->transform(CLI::AsSizeValue(false));
   app.add_option("--dense-below", options.dense_below,
                  "groups: send tensors of fewer parameters whole")
+      ->capture_default_str();
+  app.add_option("--wire", wire, "type of the values in messages of gradients")
+      ->check(CLI::IsMember(names_of(kWires)))
       ->capture_default_str();
   app.add_option("--max-delay", options.max_delay, "osgp: steps by which a message may be late")
       ->check(CLI::Range(1, 1000))
@@ -157,6 +165,7 @@ Options parse_options(int argc, char** argv) {
     std::exit(app.exit(error));
   }
   options.mode = kModes.at(mode);
+  options.wire = kWires.at(wire);
   options.transport = kTransports.at(transport);
   options.memory = kMemories.at(memory);
   if (warm_up->count() == 0 && options.mode == Mode::dgc) options.warm_up = kWarmUp;

@@ -51,6 +51,7 @@ struct Options {
   std::size_t batch = 16;       // images per rank and step
   double density = 0.01;        // k / n
   std::size_t dense_below = 0;  // sparsecollConfig_t::denseBelow
+  int wire = 0;                 // sparsecollWire_t
   double learning_rate = 0.02;
   double momentum = 0.9;
   std::size_t warm_up = 0;  // epochs of higher density; parse_options() sets the mode's default

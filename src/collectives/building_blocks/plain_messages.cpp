@@ -22,7 +22,7 @@ Precision precision_of(DataType sent, DataType type) {
 
 bool plain_is_fastest(const Env& env, int peer) {
   const bool slow = env.node_beta && *env.node_beta * kMoreBytes > kCodingSeconds;
-  return env.call.shares_memory(peer) && !slow;
+  return env.wire != Wire::int8 && env.call.shares_memory(peer) && !slow;
 }
 
 bool plain_is_fastest_to_all(const Env& env) {
@@ -38,8 +38,7 @@ ConstBytes readable(Env& env, const Message& message) {
     return message.bytes;
   const DataType type = env.kernels.data_type();
   WireHeader header;
-  if (!wire_header(message.bytes, type, message.region.length(), &header,
-                   env.kernels.block_size()) ||
+  if (!wire_header(message.bytes, type, env.kernels.format_of(message), &header) ||
       static_cast<Representation>(header.representation) != Representation::plain)
     return message.bytes;
   Kernels& host =

@@ -44,7 +44,7 @@ class RegionSum {
   uint64_t load() const { return received_.entries; }  ///< entries received, of all ranks
   /// Returns the sum without rounding.
   SparseSpan add();
-  /// Returns the sum as it is sent: over a bfloat16 wire it is rounded, before any selection. The
+  /// Returns the sum as it is sent: rounded if the wire rounds, before any selection. The
   /// first call computes it.
   const Rounded& rounded();
   /// Returns the entries of rounded() with a key of at least `key`, which is 1 or more. If nothing

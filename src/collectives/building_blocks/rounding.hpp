@@ -12,7 +12,7 @@ struct Rounded {
   SparseSpan lost;  ///< has no values if nothing was rounded
 };
 
-/// Rounds every value to bfloat16 if env.rounds(); otherwise returns `in` itself. A rank that
+/// Rounds every value for the wire if env.rounds(); otherwise returns `in` itself. A rank that
 /// rounds values computes with the rounded ones from then on, and puts `lost` back into its
 /// residual.
 Rounded round_for_wire(Env& env, const SparseSpan& in);

@@ -177,10 +177,9 @@ std::span<const Transfer> ShardExchange::exchange_bytes(
 }
 
 SparseSpan ShardExchange::exchange_results(const SparseSpan& own) {
-  const Precision precision = env_.rounds() ? Precision::bfloat16 : Precision::accumulated;
+  const Precision precision = env_.joined_precision();
   const auto bound = [&](size_t shard) {
-    return wire_bound(
-        {quota(shard), region(shard).length(), env_.kernels.wire_value_size(precision)});
+    return env_.kernels.message_bound(quota(shard), region(shard).length(), precision);
   };
   Packet packet;
   if (owns()) packet = pack(own, {0, region(position_).length()}, bound(position_));

@@ -12,7 +12,7 @@
 namespace sparsecoll {
 
 /// The type in which values are sent. The numbers are those of sparsecollWire_t in the C API.
-enum class Wire : int { native = 0, bf16 = 1 };
+enum class Wire : int { native = 0, bf16 = 1, int8 = 2 };
 
 /// The objects with which an algorithm works: the call, through which it reaches its peers, the
 /// kernels of the backend, and an arena for host workspace that lasts until the call ends.
@@ -29,7 +29,18 @@ struct Env {
   std::optional<double> node_beta = {};
 
   /// Returns whether values are rounded before they are sent. Integers never are.
-  bool rounds() const { return wire == Wire::bf16 && !is_integer(kernels.data_type()); }
+  bool rounds() const { return wire != Wire::native && !is_integer(kernels.data_type()); }
+  /// Returns the precision of sums that one rank has rounded, if it does.
+  Precision rounded_precision() const {
+    if (!rounds()) return Precision::accumulated;
+    return wire == Wire::bf16 ? Precision::bfloat16 : Precision::int8;
+  }
+  /// Returns the precision of such sums of several ranks, one after another: a scale of one rank
+  /// does not fit the values of another.
+  Precision joined_precision() const {
+    const Precision precision = rounded_precision();
+    return precision == Precision::int8 ? Precision::accumulated : precision;
+  }
 };
 
 /// Returns host workspace for a message of at most `bytes`, with headroom in front of it.

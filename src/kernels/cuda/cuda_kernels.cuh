@@ -113,18 +113,26 @@ class CudaKernels : public Kernels {
     if constexpr (!Integer<T>)
       cuda::round_to_bf16(backend_, In(in), static_cast<Acc*>(rounded), static_cast<Acc*>(lost));
   }
+  void round_to_int8(const SparseSpan& in, void* rounded, void* lost) override {
+    if constexpr (!Integer<T>)
+      cuda::round_to_int8(backend_, In(in), block_size(), scale_bits().value(),
+                          static_cast<Acc*>(rounded), static_cast<Acc*>(lost));
+  }
   /// Returns nothing: only the device knows where a region's entries begin.
   std::optional<SparseSpan> slice(const SparseSpan&, const Region&) override { return {}; }
   void pack_all(const SparseSpan& in, std::span<const Region> regions,
                 const Packets& out) override {
     switch (in.precision) {
       case Precision::accumulated:
-        return cuda::pack_all<Acc, T>(backend_, In(in), block_size(), regions, out);
+        return cuda::pack_all<Acc, T>(backend_, In(in), *this, regions, out);
       case Precision::stored:
-        return cuda::pack_all<T, T>(backend_, In(in), block_size(), regions, out);
+        return cuda::pack_all<T, T>(backend_, In(in), *this, regions, out);
       case Precision::bfloat16:
         if constexpr (!Integer<T>)
-          cuda::pack_all<Bfloat16, T>(backend_, In(in), block_size(), regions, out);
+          cuda::pack_all<Bfloat16, T>(backend_, In(in), *this, regions, out);
+        break;
+      case Precision::int8:
+        if constexpr (!Integer<T>) cuda::pack_all<Int8, T>(backend_, In(in), *this, regions, out);
     }
   }
   void wait_packed(const std::byte* end) override { backend_.staging().wait_for(end); }
@@ -144,7 +152,7 @@ class CudaKernels : public Kernels {
   }
   void count_entries(std::span<const Message> messages, size_t* out) override {
     if (backend_.messages() == MessageLocation::on_device)
-      return cuda::entries(backend_, messages, data_type(), block_size(), out);
+      return cuda::entries(backend_, messages, *this, out);
     std::vector<Message> on_device;
     std::vector<size_t*> of_device;
     for (const Message& each : messages) {
@@ -155,11 +163,11 @@ class CudaKernels : public Kernels {
       }
       // it may be this rank's own message, which is still being packed
       wait_packed(each.bytes.data() + each.bytes.size());
-      *out++ = wire_entries(each.bytes, data_type(), each.region.length(), block_size());
+      *out++ = wire_entries(each.bytes, data_type(), format_of(each));
     }
     if (on_device.empty()) return;
     std::vector<size_t> entries(on_device.size());
-    cuda::entries(backend_, on_device, data_type(), block_size(), entries.data());
+    cuda::entries(backend_, on_device, *this, entries.data());
     for (size_t m = 0; m < on_device.size(); ++m) *of_device[m] = entries[m];
   }
   void unpack_all(std::span<const Message> messages, std::span<const SparseBuffer> out,
@@ -168,7 +176,7 @@ class CudaKernels : public Kernels {
     std::vector<Message> here(messages.begin(), messages.end());
     if (backend_.messages() == MessageLocation::on_host)
       for (Message& each : here) each.bytes = {upload(each.bytes), each.bytes.size()};
-    cuda::unpack_all<T, I>(backend_, here, block_size(), out, fault);
+    cuda::unpack_all<T, I>(backend_, here, *this, out, fault);
   }
   void put_back(const Feedback& feedback, void* residual) override {
     cuda::put_back<Acc, I>(backend_, feedback, static_cast<Acc*>(residual));

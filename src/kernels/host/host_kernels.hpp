@@ -142,6 +142,11 @@ class HostKernels : public Kernels {
       host::round_to_bf16(view.value, view.nnz * block_size_, static_cast<Acc*>(rounded),
                           static_cast<Acc*>(lost));
   }
+  void round_to_int8(const SparseSpan& in, void* rounded, void* lost) override {
+    if constexpr (!Integer<T>)
+      host::round_to_int8(In(in), block_size_, scale_bits().value(), static_cast<Acc*>(rounded),
+                          static_cast<Acc*>(lost));
+  }
   std::optional<SparseSpan> slice(const SparseSpan& in, const Region& region) override {
     const In view(in);
     if (!view.index) return {};
@@ -156,14 +161,18 @@ class HostKernels : public Kernels {
     write_pending();
     switch (in.precision) {
       case Precision::accumulated:
-        pending_ = host::plan_messages<Acc, T>(In(in), block_size_, regions, out, arena_);
+        pending_ = host::plan_messages<Acc, T>(In(in), *this, regions, out, arena_);
         break;
       case Precision::stored:
-        pending_ = host::plan_messages<T, T>(In(in), block_size_, regions, out, arena_);
+        pending_ = host::plan_messages<T, T>(In(in), *this, regions, out, arena_);
         break;
       case Precision::bfloat16:
         if constexpr (!Integer<T>)
-          pending_ = host::plan_messages<Bfloat16, T>(In(in), block_size_, regions, out, arena_);
+          pending_ = host::plan_messages<Bfloat16, T>(In(in), *this, regions, out, arena_);
+        break;
+      case Precision::int8:
+        if constexpr (!Integer<T>)
+          pending_ = host::plan_messages<Int8, T>(In(in), *this, regions, out, arena_);
     }
   }
   /// Writes a message only when it is waited for, so that the first one is sent while the others
@@ -176,16 +185,16 @@ class HostKernels : public Kernels {
   void count_entries(std::span<const Message> messages, size_t* out) override {
     write_pending();  // these messages may be among the pending ones
     for (const Message& each : messages)
-      *out++ = wire_entries(each.bytes, data_type(), each.region.length(), block_size_);
+      *out++ = wire_entries(each.bytes, data_type(), format_of(each));
   }
   const void* values_in(const Message& message) const override {
-    return host::values_in<T>(message, block_size_);
+    return host::values_in<T>(message, format_of(message));
   }
   void unpack_all(std::span<const Message> messages, std::span<const SparseBuffer> out,
                   uint64_t* fault) override {
     write_pending();
     for (size_t p = 0; p < messages.size(); ++p) {
-      if (host::unpack<T, I>(messages[p], out[p], block_size_, loops())) continue;
+      if (host::unpack<T, I>(messages[p], out[p], format_of(messages[p]), loops())) continue;
       *out[p].nnz = 0;
       ++*fault;
     }

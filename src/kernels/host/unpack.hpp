@@ -7,6 +7,7 @@
 #include <span>
 #include <type_traits>
 
+#include "core/int8.hpp"
 #include "kernels/host/elias_fano.hpp"
 #include "kernels/host/view.hpp"
 #include "kernels/kernels.hpp"
@@ -73,17 +74,29 @@ void get_values(const std::byte* at, size_t n, A* out) {
   }
 }
 
+/// Converts the values of a message that were sent in 8 bits, behind their scales. `distance_of`
+/// returns the distance of an entry from the region's start.
+template <class A, class Distance>
+void get_int8_values(const std::byte* at, const WireShape& shape, const RegionFormat& format,
+                     const Distance& distance_of, A* out) {
+  const size_t block_size = format.block_size;
+  for (size_t j = 0; j < shape.nnz; ++j) {
+    const auto scale = static_cast<ScaleByte>(at[format.scale_position(shape, j, distance_of(j))]);
+    for (size_t v = j * block_size; v < (j + 1) * block_size; ++v)
+      out[v] = from_int8<A>(Int8{static_cast<int8_t>(at[shape.scales + v])}, scale);
+  }
+}
+
 /// Returns where the values of a valid message of a tensor of T begin, if they were sent in the
 /// accumulation type; else null.
 template <class T>
-const std::byte* values_in(const Message& message, size_t block_size) {
+const std::byte* values_in(const Message& message, const RegionFormat& format) {
   using A = Accumulation<T>;
   WireHeader header;
-  if (!wire_header(message.bytes, data_type_of<T>(), message.region.length(), &header,
-                   block_size) ||
+  if (!wire_header(message.bytes, data_type_of<T>(), format, &header) ||
       static_cast<DataType>(header.data_type) != data_type_of<A>())
     return nullptr;
-  const WireShape shape{header.nnz, header.length, block_size * sizeof(A)};
+  const WireShape shape = format.shape(header.nnz, data_type_of<A>());
   const auto representation = static_cast<Representation>(header.representation);
   const std::byte* const at =
       message.bytes.data() + sizeof header + wire_index_bytes(representation, shape);
@@ -93,25 +106,24 @@ const std::byte* values_in(const Message& message, size_t block_size) {
 /// Unpacks one message of a tensor of T. If the index of `out` is null, only a dense message is
 /// valid; if its value is null, the values stay in the message.
 template <class T, class I>
-bool unpack(const Message& message, const SparseBuffer& out, size_t block_size,
+bool unpack(const Message& message, const SparseBuffer& out, const RegionFormat& format,
             const SparseLoops* loops) {
   *out.nnz = 0;
   WireHeader header;
-  if (!wire_header(message.bytes, data_type_of<T>(), message.region.length(), &header,
-                   block_size) ||
-      header.nnz > out.capacity)
+  if (!wire_header(message.bytes, data_type_of<T>(), format, &header) || header.nnz > out.capacity)
     return false;
   const auto representation = static_cast<Representation>(header.representation);
   const auto sent = static_cast<DataType>(header.data_type);
   const std::byte* at = message.bytes.data() + sizeof header;
-  if (out.index) {
-    I* const index = static_cast<I*>(out.index);
+  I* const index = static_cast<I*>(out.index);
+  if (index) {
     if (!get_indices(at, header, message.region.begin, index, loops)) return false;
   } else if (representation != Representation::dense) {
     return false;
   }
-  at += wire_index_bytes(representation, {header.nnz, header.length, block_size * size_of(sent)});
-  const size_t values = header.nnz * block_size;
+  const WireShape shape = format.shape(header.nnz, sent);
+  at += wire_index_bytes(representation, shape);
+  const size_t values = header.nnz * format.block_size;
   auto* value = static_cast<Accumulation<T>*>(out.value);
   if (!value) {
     // values_in() has returned the address of the values
@@ -119,8 +131,14 @@ bool unpack(const Message& message, const SparseBuffer& out, size_t block_size,
     get_values<T>(at, values, value);
   } else if (sent == accumulation(data_type_of<T>())) {
     get_values<Accumulation<T>>(at, values, value);
-  } else {
-    if constexpr (!Integer<T>) get_values<Bfloat16>(at, values, value);
+  } else if constexpr (!Integer<T>) {
+    const auto distance_of = [&](size_t j) {
+      return index ? index[j] - message.region.begin : uint64_t{j};
+    };
+    if (sent == kInt8Values)
+      get_int8_values(at, shape, format, distance_of, value);
+    else
+      get_values<Bfloat16>(at, values, value);
   }
   *out.nnz = header.nnz;
   return true;

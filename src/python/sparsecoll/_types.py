@@ -83,6 +83,7 @@ class Wire(enum.IntEnum):
 
     NATIVE = 0
     BF16 = 1
+    INT8 = 2
 
 
 class NonFinite(enum.IntEnum):

@@ -66,6 +66,7 @@ struct Post {
 
   Post(const std::vector<Arrived>& all, size_t shift)
       : counts(backend.kernels().counts(all.size() + 1)) {
+    backend.kernels().set_scale_bits(unit::kScaleBits);
     MessageBytes bytes;
     std::vector<size_t> at, index, value;
     for (const Arrived& one : all) {
@@ -95,6 +96,7 @@ std::string check_unpack(const std::vector<Arrived>& all, size_t shift) {
   using Acc = Accumulation<T>;
   const size_t n = all.size();
   unit::Backend<Acc, I, data_type_of<T>()> host;
+  host.kernels().set_scale_bits(unit::kScaleBits);
   Post<T, I> post(all, shift);
   std::vector<Message> messages;
   std::vector<SparseBuffer> out;

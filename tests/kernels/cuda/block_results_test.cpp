@@ -17,6 +17,8 @@ std::string check_messages(size_t size, MessageLocation where, Precision precisi
   using Acc = Accumulation<T>;
   constexpr size_t kCount = 900;
   BlockPair<T, I> pair(size, where);
+  if (precision == Precision::int8)
+    for (Kernels* kernels : {&pair.host(), &pair.device()}) kernels->set_scale_bits(4);
   auto blocks = blocks_of<Acc>(Kind::kHeavyTail, kCount, size, 6, 3);
   if (precision == Precision::stored)  // values that the tensor's type has
     for (Acc& value : blocks.value) value = widen(narrow<T>(value));
@@ -74,8 +76,8 @@ TEMPLATE_TEST_CASE("messages of blocks are the host's", "", float, double, Float
   for (const size_t size : kBlockSizes) {
     for (const auto where : {MessageLocation::on_device, MessageLocation::on_host}) {
       for (const auto precision :
-           {Precision::accumulated, Precision::stored, Precision::bfloat16}) {
-        if (Integer<TestType> && precision == Precision::bfloat16) continue;
+           {Precision::accumulated, Precision::stored, Precision::bfloat16, Precision::int8}) {
+        if (Integer<TestType> && precision >= Precision::bfloat16) continue;
         CAPTURE(size, static_cast<int>(where), static_cast<int>(precision));
         CHECK(check_messages<TestType, uint32_t>(size, where, precision) == "");
         CHECK(check_messages<TestType, uint64_t>(size, where, precision) == "");
@@ -107,14 +109,17 @@ std::string check_results(Kind kind, size_t size, size_t count) {
     std::vector<Acc> rounded(n), lost(n);
     Acc* const rounded_there = pair.backend().upload(std::vector<Acc>(n + kLooseBound * size));
     Acc* const lost_there = pair.backend().upload(std::vector<Acc>(n + kLooseBound * size));
-    pair.host().round_to_bf16(sent.host, rounded.data(), lost.data());
-    pair.device().round_to_bf16(sent.device, rounded_there, lost_there);
-    differs +=
-        test::difference("rounded",
-                         bits_of(pair.backend().template download<Acc>(rounded_there, n)),
-                         bits_of(rounded)) +
-        test::difference("lost", bits_of(pair.backend().template download<Acc>(lost_there, n)),
-                         bits_of(lost));
+    for (Kernels* kernels : {&pair.host(), &pair.device()}) kernels->set_scale_bits(3);
+    for (const auto round : {&Kernels::round_to_bf16, &Kernels::round_to_int8}) {
+      (pair.host().*round)(sent.host, rounded.data(), lost.data());
+      (pair.device().*round)(sent.device, rounded_there, lost_there);
+      differs +=
+          test::difference("rounded",
+                           bits_of(pair.backend().template download<Acc>(rounded_there, n)),
+                           bits_of(rounded)) +
+          test::difference("lost", bits_of(pair.backend().template download<Acc>(lost_there, n)),
+                           bits_of(lost));
+    }
   }
   for (const int divisor : {1, 3}) {
     const auto deliver = [divisor](const SparseSpan& in) {

@@ -115,7 +115,8 @@ TEMPLATE_TEST_CASE("accumulate, widen, scale and copy_canonical give the host's 
 }
 
 template <class T>
-std::string check_rounding(const Input& input, size_t offset) {
+std::string check_rounding(const Input& input, size_t offset,
+                           void (Kernels::*round)(const SparseSpan&, void*, void*)) {
   const auto [kind, n] = input;
   using Acc = Accumulation<T>;
   const std::vector<Acc> values = values_of<Acc>(kind, n, 8);
@@ -126,19 +127,23 @@ std::string check_rounding(const Input& input, size_t offset) {
   SparseSpan device = pair.device.put_dense(std::vector<Acc>(n));
   device.value = pair.device.upload(values, offset * sizeof(Acc));
   device.nnz.bound += kBehind - 1;
-  pair.host.kernels().round_to_bf16(pair.host.put_dense(values), rounded.data(), lost.data());
-  pair.device.kernels().round_to_bf16(device, to, rest);
+  for (Kernels* kernels : {&pair.host.kernels(), &pair.device.kernels()})
+    kernels->set_scale_bits(9);
+  (pair.host.kernels().*round)(pair.host.put_dense(values), rounded.data(), lost.data());
+  (pair.device.kernels().*round)(device, to, rest);
   const auto got = pair.device.template download<Acc>(to, n + kBehind);
   const auto got_rest = pair.device.template download<Acc>(rest, n + kBehind);
   return test::difference("rounded", bits_of(got), bits_of(rounded)) +
          test::difference("lost", bits_of(got_rest), bits_of(lost));
 }
 
-TEMPLATE_TEST_CASE("round_to_bf16 gives the host's bits", "", float, double, Float16, Bfloat16) {
+TEMPLATE_TEST_CASE("values are rounded for the wire to the host's bits", "", float, double, Float16,
+                   Bfloat16) {
   for (const Input& input : inputs()) {
     for (const size_t offset : {0, 1}) {
       INFO(input << ", offset = " << offset);
-      CHECK(check_rounding<TestType>(input, offset) == "");
+      CHECK(check_rounding<TestType>(input, offset, &Kernels::round_to_bf16) == "");
+      CHECK(check_rounding<TestType>(input, offset, &Kernels::round_to_int8) == "");
     }
   }
 }

@@ -28,6 +28,7 @@ MessageBytes message_of(const WireCase& shape, Precision precision) {
   unit::Backend<Acc, uint64_t, data_type_of<T>()> backend;
   SparseSpan span = backend.put(unit::entries_of<Acc>(shape, 5));
   span.precision = precision;
+  if (precision == Precision::int8) backend.kernels().set_scale_bits(unit::kScaleBits);
   const Packets packets = backend.kernels().packets(shape.nnz, {&shape.region, 1}, precision);
   backend.kernels().pack_all(span, {&shape.region, 1}, packets);
   backend.kernels().wait_packed(packets.slab + packets.capacity);
@@ -42,7 +43,7 @@ std::vector<Arrived> sound_messages() {
   for (const WireCase& shape : unit::wire_cases()) {
     if (shape.wide && sizeof(I) == 4) continue;
     for (const Precision precision :
-         {Precision::stored, Precision::accumulated, Precision::bfloat16}) {
+         {Precision::stored, Precision::accumulated, Precision::bfloat16, Precision::int8}) {
       MessageBytes bytes = message_of<T>(shape, precision);
       const size_t size = bytes.size();
       all.push_back({bytes, size, shape.region, shape.nnz});
@@ -162,9 +163,11 @@ TEST_CASE("damaged and truncated messages get the host's verdict") {
     REQUIRE(message_of<float>(shape, Precision::stored)[5] == std::byte(shape.expected));
     CHECK(check_damage<double, uint64_t>(shape, Precision::stored) == "");
     CHECK(check_damage<double, uint64_t>(shape, Precision::bfloat16) == "");
+    CHECK(check_damage<double, uint64_t>(shape, Precision::int8) == "");
     if (shape.wide) continue;
     CHECK(check_damage<Float16, uint32_t>(shape, Precision::stored) == "");
     CHECK(check_damage<Bfloat16, uint32_t>(shape, Precision::accumulated) == "");
+    CHECK(check_damage<float, uint32_t>(shape, Precision::int8) == "");
   }
 }
 

@@ -68,6 +68,9 @@ std::string check_pack(const Cut<Accumulation<T>>& cut, Precision precision, boo
       pair.device.upload(pair.device.template download<Acc>(theirs.value, nnz), sizeof(Acc));
   if (dense) ours.index = theirs.index = nullptr;
   ours.precision = theirs.precision = precision;
+  if (precision == Precision::int8)
+    for (Kernels* kernels : {&pair.host.kernels(), &pair.device.kernels()})
+      kernels->set_scale_bits(7);
   const Packets host = pair.host.kernels().packets(nnz, cut.regions, precision);
   const Packets device = pair.device.kernels().packets(nnz, cut.regions, precision);
   pair.host.kernels().pack_all(ours, cut.regions, host);
@@ -95,6 +98,9 @@ std::string check_types(const Make& of, bool wide) {
   if (wrong.empty()) wrong = check_pack<Float16, uint64_t>(of(float{}), Precision::bfloat16);
   if (wide || !wrong.empty()) return wrong;
   wrong = check_pack<float, uint32_t>(of(float{}), Precision::stored);
+  if (wrong.empty()) wrong = check_pack<float, uint32_t>(of(float{}), Precision::int8);
+  if (wrong.empty()) wrong = check_pack<Float16, uint32_t>(of(float{}), Precision::int8);
+  if (wrong.empty()) wrong = check_pack<double, uint64_t>(of(double{}), Precision::int8);
   if (wrong.empty()) wrong = check_pack<Bfloat16, uint32_t>(of(float{}), Precision::stored);
   if (wrong.empty()) wrong = check_pack<float, uint32_t>(of(float{}), Precision::bfloat16);
   return wrong;
@@ -190,6 +196,7 @@ TEST_CASE("dense vectors are the host's messages") {
     CHECK(check_pack<float, uint32_t>(of(float{}), Precision::accumulated, true) == "");
     CHECK(check_pack<double, uint64_t>(of(double{}), Precision::stored, true) == "");
     CHECK(check_pack<Float16, uint32_t>(of(float{}), Precision::stored, true) == "");
+    CHECK(check_pack<float, uint32_t>(of(float{}), Precision::int8, true) == "");
     CHECK(check_pack<Bfloat16, uint64_t>(of(float{}), Precision::accumulated, true) == "");
   }
 }

@@ -27,8 +27,8 @@ struct GatherHeaders {
 };
 
 /// Reads how many entries each message has; see Kernels::entries(). The messages are on the device.
-inline void entries(Backend& backend, std::span<const Message> messages, DataType type,
-                    size_t block_size, size_t* out) {
+inline void entries(Backend& backend, std::span<const Message> messages, const Kernels& kernels,
+                    size_t* out) {
   const Arena::Scope scope(backend.arena());
   const size_t n = messages.size();
   const HeaderWords* const* const all = upload_array<const HeaderWords*>(backend, n, [&](size_t p) {
@@ -44,7 +44,7 @@ inline void entries(Backend& backend, std::span<const Message> messages, DataTyp
     const auto header = std::bit_cast<WireHeader>(headers[p]);
     const Message& message = messages[p];
     const bool sound =
-        wire_sound(header, message.bytes.size(), type, message.region.length(), block_size);
+        wire_sound(header, message.bytes.size(), kernels.data_type(), kernels.format_of(message));
     out[p] = sound ? header.nnz : 0;
   }
 }

@@ -4,6 +4,7 @@
 
 // Reads a received message on the device.
 
+#include "core/int8.hpp"
 #include "kernels/cuda/block.cuh"
 #include "kernels/cuda/view.cuh"
 #include "kernels/cuda/wire/headers.cuh"
@@ -62,6 +63,18 @@ struct IncomingMessage {
   unsigned chunks;
 };
 
+/// What is known beforehand of all messages of a call.
+struct MessageFormat {
+  size_t block_size;
+  bool has_scales;
+  unsigned scale_bits;
+
+  __device__ RegionFormat of(const Message& message) const {
+    const ScaleGroups groups(scale_bits, message.region.begin - message.moved);
+    return {message.region.length(), block_size, has_scales ? groups : ScaleGroups{}};
+  }
+};
+
 /// A message whose header has been checked. Unless sound() is true, no other function may be
 /// called. Callers pass entries below nnz() and words below words(); then all reads are inside the
 /// message and all writes inside the buffer.
@@ -72,8 +85,8 @@ class MessageReader {
  public:
   static constexpr unsigned kBatch = Loader::kBatch;
 
-  __device__ MessageReader(const IncomingMessage<T, I>& incoming, size_t block_size)
-      : block_size_(block_size),
+  __device__ MessageReader(const IncomingMessage<T, I>& incoming, const MessageFormat& format)
+      : block_size_(format.block_size),
         to_index_(incoming.out.index),
         to_value_(incoming.out.value),
         begin_(incoming.message.region.begin) {
@@ -84,8 +97,8 @@ class MessageReader {
         HeaderWords{{loader.template load<uint64_t>(0), loader.template load<uint64_t>(1),
                      loader.template load<uint64_t>(2)}});
     representation_ = static_cast<Representation>(header.representation);
-    if (!wire_sound(header, bytes.size(), data_type_of<T>(), incoming.message.region.length(),
-                    block_size) ||
+    const RegionFormat region = format.of(incoming.message);
+    if (!wire_sound(header, bytes.size(), data_type_of<T>(), region) ||
         header.nnz > incoming.out.capacity ||
         (!to_index_ && representation_ != Representation::dense))
       return;
@@ -99,8 +112,10 @@ class MessageReader {
     else if (representation_ == Representation::coded)
       code_ = EliasFanoLayout(nnz_, length_);
     index_.at = bytes.data() + sizeof header;
-    value_.at =
-        index_.at + wire_index_bytes(representation_, {nnz_, length_, size_of(sent) * block_size});
+    const WireShape shape = region.shape(nnz_, sent);
+    value_.at = index_.at + wire_index_bytes(representation_, shape);
+    groups_ = region.scales;
+    scales_ = shape.scales;
   }
 
   __device__ bool sound() const { return sound_; }
@@ -109,14 +124,30 @@ class MessageReader {
   /// message has no such words.
   __device__ bool counted() const { return representation_ != Representation::dense; }
 
-  /// Writes the values of these entries, with all threads of the block.
+  __device__ bool is_int8() const { return sent_ == kInt8Values; }
+
+  /// Writes the values of these entries, with all threads of the block. Values of 8 bits are left
+  /// to write_int8_values(), because their scales depend on the indices.
   __device__ void write_values(const Share& share) const {
-    if (sent_ == data_type_of<T>())
+    if (sent_ == data_type_of<T>()) {
       write_values_of<T>(share);
-    else if (sent_ == data_type_of<Acc>())
+    } else if (sent_ == data_type_of<Acc>()) {
       write_values_of<Acc>(share);
-    else if constexpr (!Integer<T>)
-      write_values_of<Bfloat16>(share);
+    } else if constexpr (!Integer<T>) {
+      if (!is_int8()) write_values_of<Bfloat16>(share);
+    }
+  }
+
+  /// Writes the values of an entry whose index is written and sound.
+  __device__ void write_int8_values(size_t j) const {
+    if constexpr (!Integer<T>) {
+      const uint64_t distance = to_index_ ? to_index_[j] - begin_ : uint64_t{j};
+      const RegionFormat format(length_, block_size_, groups_);
+      const auto scale = static_cast<ScaleByte>(
+          value_.at[format.scale_position(format.shape(nnz_, kInt8Values), j, distance)]);
+      for (size_t v = j * block_size_; v < (j + 1) * block_size_; ++v)
+        to_value_[v] = from_int8<Acc>(Int8{static_cast<int8_t>(value_.at[scales_ + v])}, scale);
+    }
   }
 
   /// Writes the indices of these entries of a dense message, with all threads of the block.
@@ -197,6 +228,8 @@ class MessageReader {
   Representation representation_{};
   uint64_t nnz_ = 0;
   uint64_t length_ = 0;
+  ScaleGroups groups_;
+  uint64_t scales_ = 0;         ///< number of scales before the values
   EliasFanoLayout code_{0, 0};  ///< for a bitmap, all of it counts as the unary part
   Loader index_{};
   Loader value_{};

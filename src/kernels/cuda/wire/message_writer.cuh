@@ -4,6 +4,7 @@
 
 // Writes a message on the device, 8 bytes at a time.
 
+#include "core/int8.hpp"
 #include "kernels/cuda/block.cuh"
 #include "kernels/cuda/view.cuh"
 #include "kernels/cuda/wire/headers.cuh"
@@ -21,6 +22,11 @@ struct MessagePlan {
   uint64_t offset;  ///< position of the message in the slab, in bytes
 };
 
+/// Returns the position of the message's values, and of the scales before them, in the slab.
+__device__ inline uint64_t values_offset(const MessagePlan& plan) {
+  return plan.offset + sizeof(WireHeader) + wire_index_bytes(plan.representation, plan.shape);
+}
+
 /// A range of 8-byte words.
 struct WordRange {
   uint64_t begin;
@@ -34,17 +40,19 @@ struct WordRange {
 };
 
 /// Writes parts of one message of a tensor of T, whose values are sent as W. All lanes of a warp
-/// must call every function.
+/// must call every function. Values of 8 bits are encoded before (int8.cuh): `encoded` has them
+/// where the slab is to have them.
 template <class W, class T, class I>
 class MessageWriter {
  public:
   __device__ MessageWriter(const View<Accumulation<T>, I>& in, const MessagePlan& plan,
-                           std::byte* slab)
+                           std::byte* slab, const std::byte* encoded)
       : plan_(plan),
         index_(in.index ? in.index + plan.first : nullptr),
         value_(in.value + plan.first * (plan.shape.value_size / sizeof(W))),
         word_(reinterpret_cast<uint64_t*>(slab + plan.offset)),
-        index_words_(wire_index_bytes(plan.representation, plan.shape) / 8) {}
+        index_words_(wire_index_bytes(plan.representation, plan.shape) / 8),
+        encoded_(kIsEncoded ? encoded + values_offset(plan) : nullptr) {}
 
   /// Writes these words of the message. They count from its start.
   __device__ void write(const WordRange& words) const {
@@ -57,6 +65,8 @@ class MessageWriter {
 
  private:
   static constexpr uint64_t kValues = 8 / sizeof(W);  // values in a word
+  static constexpr bool kIsEncoded = std::is_same_v<W, Int8>;
+  using Bits = std::conditional_t<kIsEncoded, uint8_t, Key<W>>;
 
   __device__ uint64_t* indices() const { return word_ + sizeof(WireHeader) / 8; }
 
@@ -153,22 +163,30 @@ class MessageWriter {
 
   __device__ void write_values(const WordRange& words) const {
     uint64_t* const to = indices() + index_words_;
-    const uint64_t values = plan_.shape.nnz * (plan_.shape.value_size / sizeof(W));
+    const uint64_t values =
+        plan_.shape.scales + plan_.shape.nnz * (plan_.shape.value_size / sizeof(W));
     const uint64_t full = values / kValues;
     write_words(to, {words.begin, std::min(words.end, full)}, [&](uint64_t w) {
-      uint64_t word = 0;
-      for (uint64_t v = 0; v < kValues; ++v)
-        word |= value_bits(w * kValues + v) << (8 * sizeof(W) * v);
-      return word;
+      if constexpr (kIsEncoded) {
+        return reinterpret_cast<const uint64_t*>(encoded_)[w];
+      } else {
+        uint64_t word = 0;
+        for (uint64_t v = 0; v < kValues; ++v)
+          word |= value_bits(w * kValues + v) << (8 * sizeof(W) * v);
+        return word;
+      }
     });
     // The message may end in the middle of its last word.
     const uint64_t j = full * kValues + threadIdx.x % 32;
     if (words.begin <= full && full < words.end && j < values)
-      reinterpret_cast<Key<W>*>(to)[j] = static_cast<Key<W>>(value_bits(j));
+      reinterpret_cast<Bits*>(to)[j] = static_cast<Bits>(value_bits(j));
   }
 
   __device__ uint64_t value_bits(uint64_t j) const {
-    return std::bit_cast<Key<W>>(narrow<W>(__ldg(value_ + j)));
+    if constexpr (kIsEncoded)
+      return static_cast<uint64_t>(encoded_[j]);
+    else
+      return std::bit_cast<Bits>(narrow<W>(__ldg(value_ + j)));
   }
 
   const MessagePlan plan_;
@@ -176,6 +194,7 @@ class MessageWriter {
   const Accumulation<T>* const value_;
   uint64_t* const word_;
   const uint64_t index_words_;
+  const std::byte* const encoded_;
 };
 
 }  // namespace sparsecoll::cuda

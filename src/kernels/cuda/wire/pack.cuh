@@ -18,7 +18,9 @@
 // bits of a word. A warp builds bitmaps and the unary part of codes in shared memory: it searches
 // for its first entry and then reads the entries of 32 words in order.
 
+#include "kernels/cuda/elementwise.cuh"
 #include "kernels/cuda/launch.cuh"
+#include "kernels/cuda/wire/int8.cuh"
 #include "kernels/cuda/wire/message_writer.cuh"
 
 namespace sparsecoll::cuda {
@@ -31,6 +33,7 @@ struct PlanTask {
   size_t done;  ///< messages of earlier launches
   View<Accumulation<T>, I> in;
   size_t block_size;
+  unsigned scale_bits;
   MessagePlan* plans;  ///< the plans of all messages of the call, like out.offset and out.size
   Packets out;
 };
@@ -54,8 +57,9 @@ __global__ void __launch_bounds__(kThreads)
   if (t < task.n) {
     own.region = task.regions.row[t];
     own.first = position(task.in, own.region.begin);
-    own.shape = {position(task.in, own.region.end) - own.first, own.region.length(),
-                 task.block_size * sizeof(W)};
+    const RegionFormat format(own.region.length(), task.block_size,
+                              {task.scale_bits, own.region.begin});
+    own.shape = format.shape(position(task.in, own.region.end) - own.first, data_type_of<W>());
     own.representation = wire_choose(own.shape);
     size = wire_bytes(own.representation, own.shape);
   }
@@ -79,6 +83,7 @@ struct PlannedMessages {
   const MessagePlan* plans;
   size_t messages;
   Packets out;
+  const std::byte* encoded;  ///< values of 8 bits, at the positions of the slab
 };
 
 /// Writes one chunk of the slab. No more than kResidentBlocks thread blocks share a multiprocessor
@@ -99,7 +104,8 @@ __global__ void __launch_bounds__(kThreads, kResidentBlocks)
          p < all.messages && out.offset[p] / 8 < begin + kWarpWords; ++p) {
       const WordRange part =
           WordRange{begin, begin + kWarpWords}.within(out.offset[p] / 8, words_to(p));
-      if (part.begin < part.end) MessageWriter<W, T, I>(all.in, all.plans[p], out.slab).write(part);
+      if (part.begin < part.end)
+        MessageWriter<W, T, I>(all.in, all.plans[p], out.slab, all.encoded).write(part);
     }
   }
 }
@@ -126,15 +132,30 @@ void write_for_host(Backend& backend, const PlannedMessages<W, T, I>& all) {
   }
 }
 
+/// Encodes the values of messages in workspace, if they are sent in 8 bits.
+template <class W, class T, class I>
+const std::byte* encode(Backend& backend, const PlanTask<W, T, I>& task, size_t messages) {
+  if constexpr (std::is_same_v<W, Int8>) {
+    std::byte* const encoded = zeroed<std::byte>(backend, task.out.capacity);
+    launch(backend, blocks_for(backend, task.in.nnz.bound, kThreads),
+           encode_int8<Accumulation<T>, I>, task.in, task.plans, messages, task.scale_bits,
+           encoded);
+    return encoded;
+  } else {
+    return nullptr;
+  }
+}
+
 /// Packs all messages of a call. The slab's address is a multiple of 8.
 template <class W, class T, class I>
-void pack_all(Backend& backend, const View<Accumulation<T>, I>& in, size_t block_size,
+void pack_all(Backend& backend, const View<Accumulation<T>, I>& in, const Kernels& kernels,
               std::span<const Region> regions, const Packets& out) {
   if (regions.empty()) return;
   const Arena::Scope scope(backend.arena());
   PlanTask<W, T, I> task{};
   task.in = in;
-  task.block_size = block_size;
+  task.block_size = kernels.block_size();
+  task.scale_bits = kernels.scale_bits().value_or(0);
   task.out = out;
   task.plans = backend.arena().take<MessagePlan>(regions.size());
   for (; task.done < regions.size(); task.done += task.n) {
@@ -143,7 +164,8 @@ void pack_all(Backend& backend, const View<Accumulation<T>, I>& in, size_t block
     task.n = static_cast<unsigned>(n);
     launch(backend, 1, plan_messages<W, T, I>, task);
   }
-  const PlannedMessages<W, T, I> all{in, task.plans, regions.size(), out};
+  const PlannedMessages<W, T, I> all{in, task.plans, regions.size(), out,
+                                     encode(backend, task, regions.size())};
   if (backend.messages() == MessageLocation::on_host) return write_for_host(backend, all);
   const uint64_t words = out.capacity / 8 + 1;
   launch(backend, blocks_for(backend, words, kWarpWords * kWarps), write_messages<W, T, I>, all,

@@ -38,7 +38,7 @@ struct UnpackBatch {
   ParameterArray<IncomingMessage<T, I>> incoming;
   unsigned messages;
   unsigned chunks;  ///< chunks of all messages together
-  size_t block_size;
+  MessageFormat format;
   ChunkState* state;  ///< one for each chunk of all messages
   uint64_t* fault;
 
@@ -62,7 +62,7 @@ class ChunkUnpacker {
  public:
   __device__ ChunkUnpacker(const UnpackBatch<T, I>& batch, unsigned chunk, UnpackStorage& storage)
       : message_(batch.of_chunk(chunk)),
-        reader_(message_, batch.block_size),
+        reader_(message_, batch.format),
         own_(chunk - message_.first_chunk),
         state_(batch.state + message_.first_chunk),
         storage_(storage) {}
@@ -157,7 +157,7 @@ __device__ void publish_messages(const UnpackBatch<T, I>& batch) {
     fault = __any_sync(kFullWarp, fault);
     if (threadIdx.x % 32 != 0) continue;
     *message.out.nnz =
-        fault ? 0 : MessageReader<T, I, UnalignedLoader>(message, batch.block_size).nnz();
+        fault ? 0 : MessageReader<T, I, UnalignedLoader>(message, batch.format).nnz();
     if (fault) add_to(batch.fault, 1);
   }
 }
@@ -197,23 +197,6 @@ UnpackBatch<T, I> make_batch(const Backend& backend, std::span<const Message> me
     batch.chunks += chunks;
   }
   return batch;
-}
-
-template <class T, class I>
-void unpack_all(Backend& backend, std::span<const Message> messages, size_t block_size,
-                std::span<const SparseBuffer> out, uint64_t* fault) {
-  for (size_t done = 0; done < messages.size();) {
-    const Arena::Scope scope(backend.arena());
-    const size_t n =
-        std::min(messages.size() - done, ParameterArray<IncomingMessage<T, I>>::kCapacity);
-    UnpackBatch<T, I> batch =
-        make_batch<T, I>(backend, messages.subspan(done, n), out.subspan(done, n));
-    batch.block_size = block_size;
-    batch.state = backend.arena().take<ChunkState>(batch.chunks);
-    batch.fault = fault;
-    launch_cooperative(backend, batch.chunks, unpack_messages<T, I>, batch);
-    done += n;
-  }
 }
 
 }  // namespace sparsecoll::cuda

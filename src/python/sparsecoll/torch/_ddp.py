@@ -34,7 +34,7 @@ class DDPHook:
         dense_steps: the number of first steps, which send everything.
         warmup: the number of steps after these in which the density falls from 0.25 to `density`.
         algorithm: the library's algorithm; "auto" takes the cheapest exact one.
-        wire: "native", or "bf16" for values of 2 bytes in messages.
+        wire: "native", "bf16" for values of 2 bytes in messages, or "int8" for 1 byte.
         correction: None, Momentum(0.9) or Adam(): what is sent instead of the gradient. The
             optimizer must then be SGD without momentum.
         scaler: the GradScaler of the training. Residuals follow its scale.

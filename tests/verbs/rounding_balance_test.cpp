@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests of sparsecollWireBf16: that no value is lost, in groups either; which values are not
-// rounded; how much is sent.
+// Tests of the wires that round values: that no value is lost, in groups either; which values are
+// not rounded; how much is sent.
 
 #include "support/catch.hpp"
 #include "support/compare.hpp"
@@ -14,6 +14,7 @@ namespace sparsecoll::test {
 namespace {
 
 constexpr Mode kOktopkBf16 = over_bf16(kOktopk, "sparseAllreduce/oktopk, bf16");
+constexpr Mode kOktopkInt8 = over_int8(kOktopk, "sparseAllreduce/oktopk, int8");
 constexpr Mode kAutoBf16 = over_bf16(kAuto, "sparseAllreduce/auto, bf16");
 
 /// Checks that residuals after + delivered = gradients + residuals before, exactly, index by index.
@@ -57,9 +58,10 @@ std::string conserve(const Ranks& ranks, const Mode& mode, Kind kind, unsigned c
 }
 
 TEST_CASE("nothing is lost in 50 calls, index by index") {
-  std::vector<Mode> modes(std::begin(kBf16Modes), std::end(kBf16Modes));
+  std::vector<Mode> modes(std::begin(kRoundingModes), std::end(kRoundingModes));
   // Leaders round the sums of their nodes too; SPARSECOLL_RANKS_PER_NODE says how many they lead.
   modes.push_back(over_bf16(kHierarchical, "sparseAllreduce/hierarchical, bf16"));
+  modes.push_back(over_int8(kHierarchical, "sparseAllreduce/hierarchical, int8"));
   for (const Mode& mode : modes) {
     if (mode.residual_rule == sparsecollResidualPaper || mode.algorithm == sparsecollAlgoDense)
       continue;
@@ -89,10 +91,11 @@ TEST_CASE("without a residual the same is delivered, and what rounding takes is 
   }) == "");
 }
 
-TEST_CASE("a group gives what its calls give one by one") {
+/// Checks a group of two calls over a wire that rounds.
+void check_group(const Mode& mode) {
   const std::size_t n = 500, k = 20;
   for (const int P : {1, 3, 4, 8}) {
-    const Ranks ranks(P, config_of(kOktopkBf16));
+    const Ranks ranks(P, config_of(mode));
     oracle::DenseInputs<float> in{make_data_of_all<float>(Kind::kHeavyTail, n, P, base_seed()), {}};
     in.residuals = make_data_of_all<float>(Kind::kHeavyTail, n, P, base_seed() + 1);
     auto first = make_residuals<float>(ranks.comms(), n, true);
@@ -101,8 +104,8 @@ TEST_CASE("a group gives what its calls give one by one") {
       first[r].write(in.residuals[r]);
       second[r].write(in.residuals[r]);
     }
-    const auto sum = expected(kOktopkBf16, in, k, oracle::Op::kSum);
-    const auto tree = expected(over_bf16(kGtopk, "gtopk"), in, k, oracle::Op::kAvg);
+    const auto sum = expected(mode, in, k, oracle::Op::kSum);
+    const auto tree = expected(over_wire(mode.wire, kGtopk, "gtopk"), in, k, oracle::Op::kAvg);
     CHECK(ranks.run("a group", [&](int rank) {
       const auto r = static_cast<std::size_t>(rank);
       const sparsecollComm_t comm = ranks.comm(rank);
@@ -123,19 +126,28 @@ TEST_CASE("a group gives what its calls give one by one") {
   }
 }
 
+TEST_CASE("a group gives what its calls give one by one") {
+  check_group(kOktopkBf16);
+  check_group(kOktopkInt8);
+}
+
 TEST_CASE("sparseAlltoall keeps every bit") {
   for (const int P : {1, 3, 4}) {
-    const Ranks ranks(P, config_of(kOktopkBf16));
-    for (const AlltoallCase& c : alltoall_cases_of(P, small_run() ? 9 : 3)) {
-      CHECK(ranks.run("exchange", [&](int rank) { return join_case(ranks.comm(rank), c); }) == "");
+    for (const Mode& mode : {kOktopkBf16, kOktopkInt8}) {
+      const Ranks ranks(P, config_of(mode));
+      for (const AlltoallCase& c : alltoall_cases_of(P, small_run() ? 9 : 3))
+        CHECK(ranks.run("exchange", [&](int rank) { return join_case(ranks.comm(rank), c); }) ==
+              "");
     }
   }
 }
 
 TEST_CASE("integers travel as they are") {
   const std::size_t n = 100;
-  for (const Mode& mode : {kAllgather, kOktopk, kGtopk}) {
-    const Ranks ranks(3, config_of(over_bf16(mode, mode.name)));
+  for (const Mode& mode :
+       {over_bf16(kAllgather, "allgather"), over_bf16(kOktopk, "oktopk"),
+        over_bf16(kGtopk, "gtopk"), over_int8(kOktopk, "oktopk"), over_int8(kGtopk, "gtopk")}) {
+    const Ranks ranks(3, config_of(mode));
     CHECK(ranks.run(mode.name, [&](int rank) {
       const oracle::Sparse<std::int64_t> entries{{7, 123456789012345 + rank}, {9, -257}};
       const SparseBuffer<std::int64_t> send(n, sparsecollIndex32, entries);
@@ -153,8 +165,8 @@ TEST_CASE("integers travel as they are") {
 
 TEST_CASE("pushSumStep sends values as they are") {
   const std::size_t n = 64;
-  std::vector<std::vector<float>> results[2];
-  for (const int wire : {sparsecollWireNative, sparsecollWireBf16}) {
+  std::vector<std::vector<float>> results[3];
+  for (const int wire : {sparsecollWireNative, sparsecollWireBf16, sparsecollWireInt8}) {
     sparsecollConfig_t config = default_config();
     config.wire = wire;
     const Ranks ranks(3, config);
@@ -172,8 +184,9 @@ TEST_CASE("pushSumStep sends values as they are") {
     }) == "");
     results[wire] = x;
   }
-  for (std::size_t r = 0; r < 3; ++r)
-    CHECK(difference("x", results[sparsecollWireBf16][r], results[sparsecollWireNative][r]) == "");
+  for (const int wire : kRoundingWires)
+    for (std::size_t r = 0; r < 3; ++r)
+      CHECK(difference("x", results[wire][r], results[sparsecollWireNative][r]) == "");
 }
 
 /// Returns the bytes that rank 0 sends in the last of three calls.
@@ -188,12 +201,14 @@ std::size_t bytes_sent(const Mode& mode, sparsecollDataType_t type) {
   return stats.bytesSent;
 }
 
-TEST_CASE("values take two bytes") {
+TEST_CASE("values take two bytes, or one and a scale") {
   for (const Mode& mode : {kAllgather, kGtopk}) {
     const std::size_t narrow = bytes_sent(over_bf16(mode, mode.name), sparsecollFloat32);
     // Each entry takes two bytes less, and rank 0 sends k entries or more.
     CHECK(bytes_sent(mode, sparsecollFloat32) >= narrow + 2 * 1000);
     CHECK(bytes_sent(mode, sparsecollFloat64) >= narrow + 6 * 1000);
+    // Its three messages of k entries each have at most 5 scales.
+    CHECK(narrow >= bytes_sent(over_int8(mode, mode.name), sparsecollFloat32) + 1000 - 15);
   }
 }
 

@@ -1,11 +1,11 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Compares every verb with sparsecollWireBf16 with its definition, bit for bit, on every rank.
-
-#include "oracle/bf16_wire.hpp"
+// Compares every verb over the wires that round values with its definition, bit for bit, on every
+// rank.
 
 #include "oracle/reuse.hpp"
+#include "oracle/wire.hpp"
 #include "support/catch.hpp"
 #include "support/compare.hpp"
 #include "support/exchange_sweep.hpp"
@@ -14,8 +14,6 @@
 
 namespace sparsecoll::test {
 namespace {
-
-constexpr Mode kOktopkBf16 = over_bf16(kOktopk, "sparseAllreduce/oktopk, bf16");
 
 template <class C>
 std::string run_all(const Ranks& ranks, const std::vector<C>& cases) {
@@ -27,7 +25,7 @@ std::string run_all(const Ranks& ranks, const std::vector<C>& cases) {
 }
 
 TEST_CASE("verbs in dense form are their definitions of rounded values") {
-  for (const Mode& mode : kBf16Modes) {
+  for (const Mode& mode : kRoundingModes) {
     for (const int P : rank_counts()) {
       const Ranks ranks(P, config_of(mode));
       CHECK(run_all(ranks, cases_of(mode, P, small_run() ? 7 : 4)) == "");
@@ -36,7 +34,7 @@ TEST_CASE("verbs in dense form are their definitions of rounded values") {
 }
 
 TEST_CASE("verbs in coordinate form are their definitions of rounded values") {
-  for (const Mode& mode : kBf16Modes) {
+  for (const Mode& mode : kRoundingModes) {
     if (!has_coordinate_form(mode)) continue;
     for (const int P : rank_counts()) {
       const Ranks ranks(P, config_of(mode));
@@ -46,28 +44,30 @@ TEST_CASE("verbs in coordinate form are their definitions of rounded values") {
 }
 
 TEST_CASE("sparseReduceScatter rounds what is sent, and no sum") {
-  for (const int P : rank_counts()) {
-    const Ranks ranks(P, config_of(kOktopkBf16));
-    for (ReduceScatterCase c : reduce_scatter_cases_of(P, small_run() ? 9 : 3)) {
-      c.wire = sparsecollWireBf16;
-      const std::string verdict =
-          ranks.run("exchange", [&](int rank) { return join_case(ranks.comm(rank), c); });
-      CHECK(verdict == "");
-      if (!verdict.empty()) return;
+  for (const int wire : kRoundingWires) {
+    for (const int P : rank_counts()) {
+      const Ranks ranks(P, config_of(over_wire(wire, kOktopk, "oktopk")));
+      for (ReduceScatterCase c : reduce_scatter_cases_of(P, small_run() ? 9 : 3)) {
+        c.wire = wire;
+        const std::string verdict =
+            ranks.run("exchange", [&](int rank) { return join_case(ranks.comm(rank), c); });
+        CHECK(verdict == "");
+        if (!verdict.empty()) return;
+      }
     }
   }
 }
 
 /// Makes calls in a row with reused thresholds, in dense or in coordinate form.
 template <class T>
-std::string check_reuse(int P, Kind kind, bool coordinate_form) {
+std::string check_reuse(int P, int wire, Kind kind, bool coordinate_form) {
   const std::size_t n = 600, k = 40;
-  Mode mode = over_bf16(kReuse, "reuse, bf16");
+  const Mode mode = over_wire(wire, kReuse, "reuse");
   sparsecollConfig_t config = config_of(mode);
   config.thresholdInterval = 5;
   const Ranks ranks(P, config);
   const auto residuals = make_residuals<T>(ranks.comms(), n, true);
-  oracle::ReuseReplay<T> replay(static_cast<std::size_t>(P), k, 5, true);
+  oracle::ReuseReplay<T> replay(static_cast<std::size_t>(P), k, 5, oracle_wire(wire));
   oracle::PerRank<std::vector<oracle::Wide<T>>> held(static_cast<std::size_t>(P),
                                                      std::vector<oracle::Wide<T>>(n, 0));
   for (unsigned call = 0; call < 12; ++call) {
@@ -109,11 +109,13 @@ std::string check_reuse(int P, Kind kind, bool coordinate_form) {
 TEST_CASE("thresholds are reused of rounded sums") {
   for (const int P : rank_counts()) {
     CAPTURE(P);
-    for (const bool coordinate_form : {false, true}) {
-      CHECK(check_reuse<float>(P, Kind::kHeavyTail, coordinate_form) == "");
-      CHECK(check_reuse<double>(P, Kind::kWideIntegers, coordinate_form) == "");
-      CHECK(check_reuse<oracle::Float16>(P, Kind::kHeavyTail, coordinate_form) == "");
-      CHECK(check_reuse<oracle::Bfloat16>(P, Kind::kHeavyTail, coordinate_form) == "");
+    for (const int wire : kRoundingWires) {
+      for (const bool coordinate_form : {false, true}) {
+        CHECK(check_reuse<float>(P, wire, Kind::kHeavyTail, coordinate_form) == "");
+        CHECK(check_reuse<double>(P, wire, Kind::kWideIntegers, coordinate_form) == "");
+        CHECK(check_reuse<oracle::Float16>(P, wire, Kind::kHeavyTail, coordinate_form) == "");
+        CHECK(check_reuse<oracle::Bfloat16>(P, wire, Kind::kHeavyTail, coordinate_form) == "");
+      }
     }
   }
 }
@@ -121,10 +123,12 @@ TEST_CASE("thresholds are reused of rounded sums") {
 TEST_CASE("what survives on one rank is balanced as it travels") {
   // Large values in one block, which moves every second call: its owner has all survivors.
   const std::size_t n = 4000, k = 120;
-  Mode mode = over_bf16(kReuse, "reuse, bf16");
-  for (const int P : {5, 8}) {
-    const Ranks ranks(P, config_of(mode));
-    oracle::ReuseReplay<float> replay(static_cast<std::size_t>(P), k, 32, true);
+  for (const auto& [wire, P] : {std::pair{sparsecollWireBf16, 5},
+                                {sparsecollWireBf16, 8},
+                                {sparsecollWireInt8, 5},
+                                {sparsecollWireInt8, 8}}) {
+    const Ranks ranks(P, config_of(over_wire(wire, kReuse, "reuse")));
+    oracle::ReuseReplay<float> replay(static_cast<std::size_t>(P), k, 32, oracle_wire(wire));
     for (std::uint64_t call = 0; call < 8; ++call) {
       oracle::DenseInputs<float> in;
       in.sends = make_data_of_all<float>(Kind::kWideIntegers, n, P, base_seed() + call);

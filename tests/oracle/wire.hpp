@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Definitions of the verbs with sparsecollWireBf16: values travel in bfloat16, and the rank that
-// rounds keeps the difference.
+// Definitions of the verbs where values travel in bfloat16 or in 8 bits with a scale, and the rank
+// that rounds keeps the difference.
 
 #include <cmath>
 
@@ -11,7 +11,10 @@
 
 namespace sparsecoll::oracle {
 
-/// The part of a value that travels, and the part that stays with the rank that rounds.
+/// How the values of messages are rounded.
+enum class Wire { kNative, kBf16, kInt8 };
+
+/// The part of a value that travels in bfloat16, and the part that stays with the rank that rounds.
 template <class A>
 A on_bf16_wire(A value) {
   const A rounded = static_cast<A>(static_cast<float>(Bfloat16(static_cast<double>(value))));
@@ -31,6 +34,21 @@ std::size_t owner_of(std::uint64_t index, const Borders& borders);
 template <class A>
 Borders equal_load(const PerRank<Sparse<A>>& all, std::uint64_t count);
 
+/// Returns how many consecutive values share a scale on an int8 wire, if k of `count` entries of
+/// `block` values each are kept.
+std::uint64_t values_of_a_scale(std::uint64_t count, std::uint64_t k, std::size_t block);
+
+/// A wire, and on an int8 wire the number of values that share a scale.
+struct Rounding {
+  Wire wire = Wire::kNative;
+  std::uint64_t width = 0;
+};
+
+/// Rounds the values of x. Returns what that removes from each. Regions are rounded apart: borders
+/// between them cut the values that share a scale.
+template <class A>
+Sparse<A> round_for_wire(Sparse<A>& x, const Rounding& rounding, const Borders& regions = {});
+
 /// Whether sums are sent on, and are rounded for that.
 enum class Sums {
   kStay,   ///< sums are not sent: Allgather, and sparseReduceScatter
@@ -38,26 +56,28 @@ enum class Sums {
 };
 
 template <class T>
-struct Bf16Oracle {
+struct WireOracle {
   static SparseOutcome<T> sparse_allreducev(const SparseInputs<T>& in, std::uint64_t k, Op op,
-                                            Sums sums);
+                                            Sums sums, Wire wire = Wire::kBf16);
   static SparseOutcome<T> gtopk_allreducev(const SparseInputs<T>& in, std::uint64_t k, Op op,
-                                           Rule rule);
+                                           Rule rule, Wire wire = Wire::kBf16);
 
   // Computes the dense form: sparsecollTopk, the verb above, sparsecollScatter.
   static DenseOutcome<T> sparse_allreduce(const DenseInputs<T>& in, std::uint64_t k, Op op,
-                                          Sums sums);
+                                          Sums sums, Wire wire = Wire::kBf16);
   static DenseOutcome<T> gtopk_allreduce(const DenseInputs<T>& in, std::uint64_t k, Op op,
-                                         Rule rule);
-  static DenseOutcome<T> topka2a(const DenseInputs<T>& in, std::uint64_t k, Op op);
+                                         Rule rule, Wire wire = Wire::kBf16);
+  static DenseOutcome<T> topka2a(const DenseInputs<T>& in, std::uint64_t k, Op op,
+                                 Wire wire = Wire::kBf16);
   /// result: the parts of all ranks.
   static Outcome<PerRank<Sparse<T>>, T> reduce_scatter(const DenseInputs<T>& in, std::uint64_t k,
-                                                       Op op, const Borders& bounds);
+                                                       Op op, const Borders& bounds,
+                                                       Wire wire = Wire::kBf16);
 };
 
-extern template struct Bf16Oracle<float>;
-extern template struct Bf16Oracle<double>;
-extern template struct Bf16Oracle<Float16>;
-extern template struct Bf16Oracle<Bfloat16>;
+extern template struct WireOracle<float>;
+extern template struct WireOracle<double>;
+extern template struct WireOracle<Float16>;
+extern template struct WireOracle<Bfloat16>;
 
 }  // namespace sparsecoll::oracle
