@@ -220,7 +220,15 @@ TEST_CASE("a plain message for a region of more than 2^32 indices is refused") {
 TEST_CASE("devices refuse the header of a plain message") {
   const WireHeader header{kWireMagic, kWireVersion, 4, 7, 0, 2, 100};
   CHECK_FALSE(wire_sound(header, 1000, DataType::float32, 100));
-  CHECK(wire_sound(header, 1000, DataType::float32, 100, 1, Representation::plain));
+  CHECK(wire_sound(header, 1000, DataType::float32, 100, Representation::plain));
+}
+
+TEST_CASE("a plain message of 8-bit values is refused") {
+  const RegionFormat format(100, 1, ScaleGroups{4, 0});
+  WireHeader header{kWireMagic, kWireVersion, 1, 0, 1, 2, 100};
+  CHECK(wire_sound(header, 1000, DataType::float32, format, Representation::plain));
+  header.representation = 4;
+  CHECK_FALSE(wire_sound(header, 1000, DataType::float32, format, Representation::plain));
 }
 
 }  // namespace

@@ -21,7 +21,8 @@ void MessageUnpacker::add(size_t source, const Message& message) {
   pending_source_[pending_] = source;
   // A device may still be packing this rank's own message, which is coded.
   const bool own = source == static_cast<size_t>(env_.call.rank());
-  pending_message_[pending_++] = {own ? message.bytes : readable(env_, message), message.region};
+  Message& pending = pending_message_[pending_++] = message;
+  if (!own) pending.bytes = readable(env_, message);
   if (env_.kernels.is_synchronous() && message.bytes.size() >= kLongMessage) unpack();
 }
 
