@@ -90,7 +90,7 @@ const std::vector<Field>& fields() {
       {"algorithm", &sparsecollConfig_t::algorithm, algorithm_numbers(), {-1, beyond, INT_MAX}},
       {"selection", &sparsecollConfig_t::selection, {0, 1}, {2, -1}},
       {"residualRule", &sparsecollConfig_t::residualRule, {0, 1}, {2, -1}},
-      {"wire", &sparsecollConfig_t::wire, {0, 1}, {2, -1}},
+      {"wire", &sparsecollConfig_t::wire, {0, 1, 2}, {3, -1}},
       {"repartitionInterval", &sparsecollConfig_t::repartitionInterval, {1, INT_MAX}, {0, -1}},
       {"thresholdInterval", &sparsecollConfig_t::thresholdInterval, {1, INT_MAX}, {0, -1}},
       {"allowReordered", &sparsecollConfig_t::allowReordered, {0, 1}, {2, -1}},
