@@ -78,8 +78,9 @@ class Device {
   virtual bool begun() const = 0;
   /// Returns the stream that the call's work is queued on. Call it after begin().
   virtual Stream stream() const = 0;
-  /// Returns kernels of these types and this size of blocks, which live until end(). Call it after
-  /// begin().
+  /// Returns kernels of these types and this size of blocks, which live until end(). They are none
+  /// for which Kernels::set_scale_bits() was called, because calls of a group differ in it. Call it
+  /// after begin().
   virtual Kernels& kernels(DataType data_type, IndexType index_type, size_t block_size) = 0;
   /// Returns an event for the work queued so far. Call it after begin().
   virtual std::shared_ptr<Event> event() = 0;

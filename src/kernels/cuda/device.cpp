@@ -86,7 +86,7 @@ class CudaDevice final : public Device {
   Kernels& kernels(DataType data_type, IndexType index_type, size_t block_size) override {
     for (const auto& each : call_->kernels)
       if (each->data_type() == data_type && each->index_type() == index_type &&
-          each->block_size() == block_size)
+          each->block_size() == block_size && !each->scale_bits())
         return *each;
     call_->kernels.push_back(make_cuda_kernels(data_type, index_type, call_->backend, block_size));
     return *call_->kernels.back();
