@@ -14,7 +14,10 @@ Jobs; without a name, all of them (25 minutes on two cores):
   time.RATE      the time of a few of their steps at 100mbit or 1gbit
   train.RATE.WAY a whole training on this network with sparse or sparse-bf16
   report         the table and the picture, from the rows that are there
-Needs root, and Debian's python3-torch, python3-matplotlib, libopenblas0 and git (its release notes are the text)."
+Needs root, and Debian's python3-torch, python3-matplotlib, libopenblas0 and git (its release notes are the text).
+Examples:
+  perf/torch/ddp_training.sh
+  perf/torch/ddp_training.sh --out mine train.1gbit.sparse report"
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 # shellcheck source=scripts/options.sh

@@ -27,10 +27,12 @@ SCRIPTS = {
     "perf/netlab run": ("--node", "--nodes"), "perf/gpu.sh build": ("--job", "--jobs"), "perf/launch": ("-N", "-n"),
     "perf/device/run.sh": ("--quik", "--quick"), "tests/run.sh": ("--qick", "--quick"),
     "perf/timeline.py": ("--lits", "--list"), "perf/residual_rule.py": ("--rnaks", "--ranks"), "perf/tune": ("--hepl", "--help"), "perf/validate": ("--porgrams", "--programs"),
-    "perf/soak": ("--secnds", "--seconds"),
+    "perf/soak": ("--secnds", "--seconds"), "perf/torch/ddp_report.py": ("--hepl", "--help"),
+    "perf/torch/ddp_training.sh": ("--lits", "--list"),
 }
 NOT_RUN = {"perf/plot.py",  # needs matplotlib
-           "perf/torch/hook_cost.py", "perf/torch/sparse_gradients_perf.py",  # need torch
+           "perf/torch/ddp_training.py", "perf/torch/hook_cost.py",  # need torch
+           "perf/torch/sparse_gradients_perf.py",
            "perf/device/torch_topk.py"}  # is copied without its neighbours
 
 
