@@ -3,9 +3,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Trains with vectors on the host and with vectors on a GPU.
 
-Fails unless both give the same parameters, bit for bit, the same loss and the same number of bytes
-sent. There are two exceptions: the bytes that groups send depend on which messages are ready at the
-same time, and osgp uses messages in the order of their arrival, so that it only has to finish.
+Fails unless both give the same parameters, bit for bit, and the same loss, and the GPU sends no more
+bytes: ranks that share memory send some of their messages with plain indices, those with vectors on a
+GPU never do. There are two exceptions: the bytes that groups send depend on which messages are ready at
+the same time, and osgp uses messages in the order of their arrival, so that it only has to finish.
 Options that are not listed below are passed to the training. Exits with 77 if there is no GPU.
 """
 
@@ -16,10 +17,10 @@ from runs import MODES, RunFailed, check, exit_status, train
 
 SKIPPED = 77
 NO_DEVICE = 3  # exit status of train_digits
-SAME = ("loss", "accuracy", "own_accuracy", "bytes_sent", "parameters")
+SAME = ("loss", "accuracy", "own_accuracy", "parameters")
 # Not Auto, whose messages contain measured times and vary in length.
 ENVIRONMENT = {"dgc": {"SPARSECOLL_ALGO": "oktopk"}}
-OPEN = {"groups": ("bytes_sent",), "osgp": SAME}  # keys that may differ
+OPEN = {"groups": ("bytes_sent",), "osgp": (*SAME, "bytes_sent")}  # keys that may differ
 
 
 def compare(options, mode, arguments):
@@ -31,7 +32,10 @@ def compare(options, mode, arguments):
     for ours, theirs in zip(host, device):
         check((ours["memory"], theirs["memory"]) == ("host", "device"),
               f"{mode}: not trained where it should be")
-        differ = [key for key in SAME if ours[key] != theirs[key] and key not in OPEN.get(mode, ())]
+        differ = [key for key in SAME if ours[key] != theirs[key]]
+        if theirs["bytes_sent"] > ours["bytes_sent"]:
+            differ.append("bytes_sent")
+        differ = [key for key in differ if key not in OPEN.get(mode, ())]
         check(not differ, f"{mode}: other {', '.join(differ)}: {ours} on the host, {theirs}")
     print(mode, device[-1], flush=True)
 
