@@ -66,14 +66,22 @@ constexpr ScaleByte scale_of(Key<A> largest) {
                                                         : scale);
 }
 
-/// Returns the code of a number from 0 to 1920: the nearest n, ties to even codes.
-constexpr int code_of(double places) {
-  constexpr double kRound = 0x1.8p52;  // the sum has no room for fractions
-  const int whole = static_cast<int>((places + kRound) - kRound);
-  // From 16 on, n is a number with four bits behind its first one. The exponent of 16 is range 1.
-  const uint64_t bits = std::bit_cast<uint64_t>(places);
-  const uint64_t rounded = (bits + ((uint64_t{1} << 47) - 1) + (bits >> 48 & 1)) >> 48;
-  return places < 16 ? whole : static_cast<int>(rounded) - (1023 + 4 - 1) * 16;
+/// Returns n: the number of at most five significant bits that is nearest to a number from 0 to
+/// 1920. On a tie it returns the one with the even code. It has no branches, which values of
+/// different sizes would make slow.
+constexpr double nearest_places(double places) {
+  // The sum has no room for more than the four bits behind the first one, or for fractions.
+  const uint64_t exponent = std::max(std::bit_cast<uint64_t>(places) >> 52, uint64_t{1023 + 4});
+  const double round = std::bit_cast<double>((exponent + 48) << 52 | uint64_t{1} << 51);
+  return (places + round) - round;
+}
+
+/// Returns the code of n.
+constexpr int code_of(double n) {
+  // From 16 on, the code grows by one with each step of the exponent and the four bits behind the
+  // leading one. 16 itself has the code 16.
+  const auto steps = static_cast<int>(std::bit_cast<uint64_t>(n) >> 48);
+  return n < 16 ? static_cast<int>(n) : steps - (1023 + 4 - 1) * 16;
 }
 
 /// Returns n of a code from 0 to 126.
@@ -87,7 +95,7 @@ constexpr Int8 to_int8(A value, ScaleByte scale) {
   if (!finite(value)) return {value > A{0} ? kInt8Infinity : kInt8NegativeInfinity};
   const double exact = static_cast<double>(value) * power_of_two(kScaleBias - scale);
   const double places = exact < 0 ? -exact : exact;
-  const int code = code_of(places < kLargestPlaces ? places : kLargestPlaces);
+  const int code = code_of(nearest_places(places < kLargestPlaces ? places : kLargestPlaces));
   return {static_cast<int8_t>(exact < 0 ? -code : code)};
 }
 
@@ -103,15 +111,6 @@ constexpr A from_int8(Int8 sent, ScaleByte scale) {
   return static_cast<A>(places * power_of_two(e));
 }
 
-/// Returns n of code_of(), without the code and without branches, which signs and sizes of values
-/// would make slow.
-constexpr double nearest_places(double places) {
-  // The sum has no room for more than the four bits behind the first one, or for fractions.
-  const uint64_t exponent = std::max(std::bit_cast<uint64_t>(places) >> 52, uint64_t{1023 + 4});
-  const double round = std::bit_cast<double>((exponent + 48) << 52 | uint64_t{1} << 51);
-  return (places + round) - round;
-}
-
 /// Returns a value as it is sent over an int8 wire.
 template <class A>
 constexpr A rounded_to_int8(A value, ScaleByte scale) {
@@ -124,6 +123,7 @@ constexpr A rounded_to_int8(A value, ScaleByte scale) {
   // The sum is never a negative zero.
   return static_cast<A>(signed_n * power_of_two(scale - kScaleBias)) + A{0};
 }
+
 /// Returns the rounding error of a value on an int8 wire, to be added to the sent value; 0 for
 /// values that are not finite.
 template <class A>

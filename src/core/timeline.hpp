@@ -12,8 +12,8 @@
 namespace sparsecoll {
 
 /// The latest spans of one communicator, if SPARSECOLL_TIMELINE asks for them, in memory that is
-/// allocated beforehand. Writes them to a file that Perfetto opens. One thread at a time
-/// may use it.
+/// allocated beforehand. Writes them to a file that Perfetto opens. One thread at a time may
+/// use it.
 class Timeline {
  public:
   /// The lanes. In the lane of the host spans are nested, and also in that of a device. Spans of

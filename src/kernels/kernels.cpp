@@ -27,7 +27,7 @@ Packets Kernels::packets(size_t nnz, std::span<const Region> regions, Precision 
   packets.capacity = regions.size() * (kHeadroom + sizeof(WireHeader) + kAlignment) +
                      message_bound(nnz, covered, precision) +
                      (plain ? wire_plain_bound(nnz, regions.size()) : 0);
-  // The groups of a region's first and last indices may reach beyond it.
+  // A region may cut the groups of scales at its two ends, and then has up to two scales more.
   if (precision == Precision::int8) packets.capacity += 2 * regions.size();
   packets.slab = slab(packets.capacity, regions.size());
   packets.offset = counts(2 * regions.size());

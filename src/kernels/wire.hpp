@@ -47,8 +47,8 @@ struct WireShape {
   uint64_t scales = 0;  ///< bytes of the scales, one each
 };
 
-/// Which values of an int8 wire share a scale: those of 2^bits consecutive indices. The first
-/// index of a vector, not of a region, begins the first group.
+/// Says which values share a scale on an int8 wire: those of 2^bits consecutive indices form a
+/// group. Groups are counted from the start of the vector, so that a region may cut one.
 struct ScaleGroups {
   bool exist = false;  ///< false: no message of the call has scales
   unsigned bits = 0;
@@ -165,7 +165,7 @@ constexpr bool wire_may_round(DataType sent, DataType type) {
 /// Returns the bytes of a value that is sent as this type.
 constexpr size_t sent_size(DataType sent) { return sent == kInt8Values ? 1 : size_of(sent); }
 
-/// What sender and receiver of a message know beforehand.
+/// The parts of a message's format that its sender and its receiver know before it is sent.
 struct RegionFormat {
   uint64_t length;  ///< of the region
   size_t block_size;

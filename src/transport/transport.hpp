@@ -74,8 +74,8 @@ class Transport {
   /// virtual time.
   virtual bool can_read_peers() const { return false; }
 
-  /// Returns true if messages to `peer` never leave the memory of this machine, and the memory can
-  /// be trusted: then nothing but a broken program damages them.
+  /// Returns true if messages to `peer` stay in the memory of this machine. Only a faulty program
+  /// can damage them there.
   virtual bool shares_memory(int /*peer*/) const { return false; }
 
   /// Throws InvalidUsage if the calling thread must not use the transport, for example because of

@@ -72,7 +72,7 @@ void check_value(A value, A largest) {
     if (std::fabs(lost) > std::max(half, std::fabs(value) / 32)) FAIL(value);
   }
   if (from_int8<A>(to_int8(value, scale), scale) != rounded) FAIL(value);
-  // What is rounded already stays, with its own scale and with the common one.
+  // Rounding a second time changes nothing, neither with the same scale nor with the value's own.
   if (rounded_to_int8(rounded, scale) != rounded) FAIL(value);
   if (rounded_to_int8(rounded, scale_of<A>(scaled_key(rounded))) != rounded) FAIL(value);
 }

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
-// Plain messages (kernels/wire.hpp) between ranks that share memory. A rank chooses for each peer,
-// and the message says what was chosen, so that ranks need not agree.
+// Plain messages (kernels/wire.hpp) between ranks that share memory. The sender chooses the
+// format for each peer. The message says which one it has, so that ranks need not agree on it.
 #pragma once
 
 #include "collectives/interface/env.hpp"

@@ -63,7 +63,7 @@ class RegionSum {
 };
 
 /// Packs `in`, whose entries are in `region`, into one message. Waits for it. `to_all`: all other
-/// ranks unpack the message, by MessageUnpacker.
+/// ranks get the message and unpack it by MessageUnpacker, so that it may be plain.
 Bytes pack_region(Env& env, const SparseSpan& in, const Region& region, bool to_all = false);
 
 /// A rank's region of a vector that is gathered on all ranks.

@@ -63,7 +63,7 @@ struct IncomingMessage {
   unsigned chunks;
 };
 
-/// What is known beforehand of all messages of a call.
+/// The parts of the format that are the same for all messages of a call.
 struct MessageFormat {
   size_t block_size;
   bool has_scales;
