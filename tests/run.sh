@@ -85,8 +85,9 @@ cmake --build --preset "$preset" --parallel "$(nproc)" --target "${targets[@]}"
 results=$PWD/build/$preset/tests.xml
 rm -f "$results"
 status=0
+# Twice as many tests as CPUs: many wait for timeouts or for their ranks.
 "${fixed_addresses[@]}" ctest --test-dir "build/$preset" --output-on-failure --no-tests=error \
-  --parallel "$(nproc)" --output-junit "$results" "${select[@]}" || status=$?
+  --parallel "$((2 * $(nproc)))" --output-junit "$results" "${select[@]}" || status=$?
 [ ! -f "$results" ] || tests/report_skipped.py "$results" "build/$preset/CMakeCache.txt"
 [ -z "$left_out" ] || echo "not run: $left_out"
 exit "$status"

@@ -9,6 +9,7 @@
 #include "support/sparse_data.hpp"
 #include "support/sweep.hpp"
 #include "support/typed.hpp"
+#include "support/variable.hpp"
 
 namespace sparsecoll::test {
 namespace {
@@ -143,6 +144,39 @@ TEST_CASE("calls of a group share their messages") {
     INFO("P=" << P << ": " << messages[0] << " messages one by one, " << messages[1]
               << " in groups");
     CHECK(messages[1] * 8 < messages[0]);
+  }
+}
+
+// The owner of a shard on the only node exchanges nothing while it searches for the shard's
+// threshold, and searches longer in some calls than in others.
+TEST_CASE("calls of a group by Sharded on one node share all their messages") {
+  const Variable one_node("SPARSECOLL_RANKS_PER_NODE", "8");
+  for (const int P : {2, 3, 5}) {
+    INFO("P=" << P);
+    const Ranks ranks(P, config_of(kSharded));
+    CHECK(ranks.run("groups", [&](int rank) {
+      const sparsecollComm_t comm = ranks.comm(rank);
+      constexpr std::size_t kLength = 2000, kKept = 40;
+      std::vector<float> one(kLength), other(kLength);
+      const Residual<float> residual(comm, kLength, true);
+      for (unsigned round = 0; round < 200; ++round) {
+        const std::vector<float> send = make_data<float>(Kind::kHeavyTail, kLength, rank, P, round);
+        const sparsecollResult_t result = in_group(comm, [&] {
+          sparseAllreduce(send.data(), one.data(), kLength, kKept, sparsecollFloat32, sparsecollSum,
+                          residual.handle(), comm, nullptr);
+          sparseAllreduce(send.data(), other.data(), kLength, kKept, sparsecollFloat32,
+                          sparsecollSum, nullptr, comm, nullptr);
+        });
+        if (result != sparsecollSuccess) return explain(result, comm);
+        sparsecollStats_t stats = SPARSECOLL_STATS_INITIALIZER;
+        sparsecollCommGetStats(comm, sparsecollStatsLast, &stats);
+        const auto each = static_cast<std::size_t>(P - 1);  // shards, hashes of caches, results
+        if (stats.messagesSent != 3 * each)
+          return "group " + std::to_string(round) + ": " + std::to_string(stats.messagesSent) +
+                 " messages";
+      }
+      return std::string();
+    }) == "");
   }
 }
 
