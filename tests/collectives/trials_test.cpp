@@ -44,24 +44,43 @@ struct Shape {
   }
 };
 
-TEST_CASE("each candidate is called twice without and twice with a timing, then the fastest") {
+TEST_CASE(
+    "each candidate is called twice without and three times with a timing, by turns, then the "
+    "fastest") {
   Shape slower{{kA, kB}, {{kA, 1000}, {kB, 1500}}};
-  CHECK(slower.calls(12) == "AAABBBABAAAA");
-  CHECK(slower.timed == 4);
+  CHECK(slower.calls(14) == "ABABABABABAAAA");
+  CHECK(slower.timed == 6);
   CHECK(slower.trials.least(kA) == 1000);
   CHECK(slower.trials.least(kB) == 1500);
   CHECK(slower.trials.least(kC) == 0);
   Shape faster{{kA, kB}, {{kA, 1500}, {kB, 1000}}};
-  CHECK(faster.calls(12) == "AAABBBABBBBB");
+  CHECK(faster.calls(14) == "ABABABABABBBBB");
   Shape three{{kC, kA, kB}, {{kA, 3}, {kB, 3}, {kC, 4}}};
-  CHECK(three.calls(15) == "CCCAAABBBCABAAA");  // on a tie the first candidate
+  CHECK(three.calls(18) == "CABCABCABCABCABAAA");  // on a tie the first candidate
 }
 
-TEST_CASE("a candidate that takes over twice as long gets no second timing") {
+TEST_CASE("a candidate that takes over twice as long in two timings gets no third") {
   Shape shape{{kA, kB}, {{kA, 1000}, {kB, 2002}}};
-  CHECK(shape.calls(10) == "AAABBBAAAA");
+  CHECK(shape.calls(12) == "ABABABABAAAA");
   Shape first{{kA, kB}, {{kA, 2002}, {kB, 1000}}};
-  CHECK(first.calls(10) == "AAABBBBBBB");
+  CHECK(first.calls(12) == "ABABABABBBBB");
+}
+
+TEST_CASE("a candidate is not given up for one long call") {
+  Shape shape{{kA, kB}, {{kA, 1500}, {kB, 9000}}};
+  CHECK(shape.calls(6) == "ABABAB");
+  shape.times[kB] = 1000;
+  CHECK(shape.calls(6) == "ABABBB");
+}
+
+TEST_CASE("calls that take longer and longer do not favour the first candidate") {
+  Shape shape{{kA, kB}, {{kA, 1200}, {kB, 1000}}};
+  std::string taken;
+  for (int call = 0; call < 12; ++call) {
+    taken += shape.calls(1);
+    for (auto& [candidate, time] : shape.times) time += time / 8;
+  }
+  CHECK(taken.substr(10) == "BB");
 }
 
 TEST_CASE("a candidate without a rival is never timed") {
@@ -70,7 +89,7 @@ TEST_CASE("a candidate without a rival is never timed") {
   CHECK(shape.timed == 0);
   shape.candidates = {kB, kA};
   shape.times[kA] = 900;
-  CHECK(shape.calls(10) == "BBBAAABAAA");
+  CHECK(shape.calls(12) == "BABABABABAAA");
 }
 
 TEST_CASE("trials start again when the chosen algorithm has become slow") {
@@ -92,13 +111,13 @@ TEST_CASE("trials start again when the number of entries changes by a third, and
   shape.entries = 1300;
   CHECK(shape.calls(4) == "AAAA");
   shape.entries = 1400;
-  CHECK(shape.calls(8) == "AAABBBAB");
+  CHECK(shape.calls(10) == "ABABABABAB");
   shape.entries = 1000;
-  CHECK(shape.calls(8) == "AAABBBAB");
-  CHECK(shape.calls(56) == std::string(56, 'A'));
-  CHECK(shape.calls(8) == "AAABBBAB");
-  CHECK(shape.calls(1016) == std::string(1016, 'A'));
-  CHECK(shape.calls(8) == "AAABBBAB");
+  CHECK(shape.calls(10) == "ABABABABAB");
+  CHECK(shape.calls(54) == std::string(54, 'A'));
+  CHECK(shape.calls(10) == "ABABABABAB");
+  CHECK(shape.calls(1014) == std::string(1014, 'A'));
+  CHECK(shape.calls(10) == "ABABABABAB");
 }
 
 TEST_CASE("ranks with different times of their own have the same words") {

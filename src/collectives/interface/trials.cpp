@@ -8,7 +8,7 @@ namespace sparsecoll {
 
 namespace {
 
-constexpr uint64_t kUntimed = 2, kTimings = 2;
+constexpr uint64_t kUntimed = 2, kLeastTimings = 2, kTimings = 3;
 constexpr uint64_t kSampled = 64, kMostCalls = 1024;
 
 bool is_over_twice(uint64_t one, uint64_t other) { return one / 2 > other; }
@@ -32,7 +32,7 @@ size_t Trials::next(std::span<const size_t> candidates, uint64_t entries) {
     const uint64_t least = tried_[each].least, so_far = tried_[best].least;
     if (least != 0 && (so_far == 0 || least < so_far)) best = each;
     if (candidates.size() > 1 && needs_trial(each) &&
-        (!trial || tried_[each].timings < tried_[*trial].timings))
+        (!trial || tried_[each].calls < tried_[*trial].calls))
       trial = &each;
   }
   last_ = trial ? *trial : best;
@@ -77,7 +77,7 @@ bool Trials::needs_trial(size_t algorithm) const {
   const Tried& tried = tried_[algorithm];
   if (tried.calls >= kUntimed + kTimings) return false;
   const uint64_t others = least_of_others(algorithm);
-  return tried.least == 0 || others == 0 || !is_over_twice(tried.least, others);
+  return tried.timings < kLeastTimings || others == 0 || !is_over_twice(tried.least, others);
 }
 
 void Trials::restart() {

@@ -12,9 +12,11 @@ namespace sparsecoll {
 
 /// The times of the algorithms that Auto has tried for one shape, and whose turn it is next.
 ///
-///   1. Each candidate is called twice without a timing, because it first learns its thresholds and
-///      regions and takes memory, and then twice with one. The timings alternate.
-///   2. A candidate whose first timing is over twice the least of the others is not tried again.
+///   1. The candidates take turns. Each is called twice without a timing, because it first learns
+///      its thresholds and regions and takes memory, and then three times with one. All are timed
+///      at about the same time, because early calls change: residuals grow, and sums with them.
+///   2. A candidate whose first two timings are over twice the least of the others is not tried
+///      again. One alone says little: a rank may have waited for its CPU.
 ///   3. Then the one with the least time is taken. Every 64th call is timed. If it takes over twice
 ///      the least time of its algorithm, and longer than another algorithm took, the trials start
 ///      again. They also do so once after 64 calls, then after each 1,024, and if the number of
