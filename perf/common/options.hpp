@@ -33,7 +33,7 @@ struct Options {
   std::size_t max_bytes = std::size_t{1} << 24;
   double factor = 4;
   int iterations = 20;
-  int warmup = 8;  ///< as many as the trials of Auto take
+  int warmup = 10;  ///< as many as the trials of Auto take
   bool check = true;
   std::string op = "sum";
   std::string datatype = "float32";

@@ -89,6 +89,19 @@ const NodeNetwork* Reduction::nodes() {
   return &*measured_node_network_;
 }
 
+// A shape's trials are told as one: what was predicted before them, and what was measured after.
+void Reduction::tell_choice(const Algorithm& chosen, const ProblemSize& size,
+                            const Network& network) {
+  constexpr int kTrials = -1;
+  int& logged = invocation_.cache.logged_choice;
+  if (logged != 0 && invocation_.cache.trials.trying()) {
+    logged = kTrials;
+    return;
+  }
+  const int id = static_cast<int>(chosen.id);
+  if (std::exchange(logged, id) != id) log_choice(chosen, size, network);
+}
+
 void Reduction::log_choice(const Algorithm& chosen, const ProblemSize& size,
                            const Network& network) const {
   std::string times, measured;
@@ -133,8 +146,7 @@ const Algorithm& Reduction::sparse_algorithm(const Problem& problem, Form form) 
       invocation_.call.size(),  problem.count, problem.k, value_size, invocation_.cache.entries,
       invocation_.cache.result, nodes(),       whole,     links_};
   const Algorithm& chosen = automatic(size, speed);
-  const int id = static_cast<int>(chosen.id);
-  if (std::exchange(invocation_.cache.chosen, id) != id) log_choice(chosen, size, speed);
+  tell_choice(chosen, size, speed);
   return chosen;
 }
 

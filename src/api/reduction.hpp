@@ -62,7 +62,9 @@ class Reduction {
   /// Returns whether calls can be timed, and times may decide between the algorithms: not if values
   /// are rounded, because then the algorithms give different results.
   bool learns() const;
-  /// Logs a new choice of Auto for a shape, with the predicted and the measured times.
+  /// Logs Auto's choice for a shape if it is new.
+  void tell_choice(const Algorithm& chosen, const ProblemSize& size, const Network& network);
+  /// Logs a choice, with the predicted and the measured times.
   void log_choice(const Algorithm& chosen, const ProblemSize& size, const Network& network) const;
 
   const Invocation& invocation_;

@@ -158,7 +158,7 @@ class Node {
     std::optional<ShapeCache> known = ShapeCache::from_words(words);
     if (!known || words.size_bytes() != bytes.size())
       fail(sparsecollRemoteError, "rank ", peer, " sent a malformed state of its leader");
-    known->chosen = cache.chosen;
+    known->logged_choice = cache.logged_choice;
     known->trials = cache.trials;
     cache = std::move(*known);
   }

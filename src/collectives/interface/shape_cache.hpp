@@ -25,7 +25,7 @@ struct ShapeCache {
   uint64_t exact_calls = 0;       ///< calls left in which the threshold is not predicted
   uint64_t entries = 0;           ///< entries of all ranks in the last call; 0 = unknown
   uint64_t result = 0;            ///< entries of the last exact sum; 0 = unknown
-  int chosen = 0;                 ///< Auto's choice in the last call; a change is logged
+  int logged_choice = 0;          ///< Auto's last choice in the log; 0: none; -1: trials since
   Trials trials;                  ///< Auto's; not part of words()
   // Ok-Topk with reused thresholds. Thresholds are keys; 0 = none.
   uint64_t threshold_age = 0;     ///< calls since exact thresholds were due; 0 = due now

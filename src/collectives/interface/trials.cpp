@@ -35,6 +35,7 @@ size_t Trials::next(std::span<const size_t> candidates, uint64_t entries) {
         (!trial || tried_[each].calls < tried_[*trial].calls))
       trial = &each;
   }
+  trying_ = trial != nullptr;
   last_ = trial ? *trial : best;
   due_ =
       trial ? tried_[last_].calls++ >= kUntimed : candidates.size() > 1 && calls_ % kSampled == 0;

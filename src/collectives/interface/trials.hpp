@@ -32,6 +32,8 @@ class Trials {
   /// with the least predicted time first. `entries`: those of the last call; 0: unknown, or given
   /// by k.
   size_t next(std::span<const size_t> candidates, uint64_t entries);
+  /// Returns whether the last call was a trial.
+  bool trying() const { return trying_; }
   /// Notes how long the call took on this rank.
   void set_own(uint64_t nanoseconds) { own_ = nanoseconds; }
   /// Returns this rank's time of the last call if the ranks have not agreed on that yet.
@@ -61,6 +63,7 @@ class Trials {
   uint64_t calls_ = 0;    ///< since the trials have started
   uint64_t entries_ = 0;  ///< entries of a call when the trials started; 0 = unknown
   uint64_t last_ = 0;     ///< the algorithm of the last call
+  bool trying_ = false;   ///< see trying()
   bool due_ = false;      ///< the last call is or was timed, and the ranks have not agreed on it
   uint64_t own_ = 0;
 };
