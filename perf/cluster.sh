@@ -60,9 +60,9 @@ job() { jobs+=("$1"); }
 long_job() { [ $quick = 1 ] || job "$1"; }
 
 if [ $quick = 1 ]; then
-  large=4M small=1M few="-n 5 -w 8" many="-n 7 -w 8" steps=40
+  large=4M small=1M few="-n 5 -w 10" many="-n 7 -w 10" steps=40
 else
-  large=64M small=16M few="-n 5 -w 8" many="-n 15 -w 8" steps=150
+  large=64M small=16M few="-n 5 -w 10" many="-n 15 -w 10" steps=150
 fi
 # All ranks select different indices: the hardest case for algorithms that add on the way.
 apart="--density 0.001,0.01 --overlap 0"

@@ -78,8 +78,8 @@ constexpr double nearest_places(double places) {
 
 /// Returns the code of n.
 constexpr int code_of(double n) {
-  // From 16 on, the code grows by one with each step of the exponent and the four bits behind the
-  // leading one. 16 itself has the code 16.
+  // `steps` is the exponent of n, followed by the four bits behind its leading one. It grows by one
+  // from each n to the next, as the code does. 16 itself has the code 16.
   const auto steps = static_cast<int>(std::bit_cast<uint64_t>(n) >> 48);
   return n < 16 ? static_cast<int>(n) : steps - (1023 + 4 - 1) * 16;
 }

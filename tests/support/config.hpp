@@ -84,7 +84,7 @@ extern const std::vector<Mode> kConservingModes;
 /// Modes over a bfloat16 wire. Auto is left out, because it chooses among different results then,
 /// and so are sums by node, for which the oracle has no rounding.
 extern const std::vector<Mode> kBf16Modes;
-/// The same modes over an int8 wire.
+/// Modes over an int8 wire: those of kBf16Modes.
 extern const std::vector<Mode> kInt8Modes;
 /// The modes of both lists.
 extern const std::vector<Mode> kRoundingModes;
