@@ -125,12 +125,17 @@ contains
     real(c_float) :: read_back(n)
     integer(c_int8_t), allocatable, target :: memory(:)
     integer(c_size_t) :: bytes
-    character(40) :: path
+    character(4096) :: program_path
+    character(:), allocatable :: path
+    character(40) :: ranks
     integer :: P, rank, i, ierr
 
     call sparsecollCommCount(comm, P)
     call sparsecollCommRank(comm, rank)
-    write (path, '(a,i0,a,i0)') 'fortran-state-', P, '-', rank
+    ! Programs of several modules and numbers of ranks may run at the same time.
+    call get_command_argument(0, program_path)
+    write (ranks, '(a,i0,a,i0)') '-state-', P, '-', rank
+    path = trim(program_path)//trim(ranks)
     x = [(gradient(rank, i, 3), i=0, n - 1)]
     call sparsecollPushSumCreate(state, length, sparsecollFloat64, comm=comm)
     call pushSumStep(x, state=state, comm=comm)
@@ -171,7 +176,7 @@ contains
     call sparsecollResidualRead(residual, read_back)
     call expect(found, all(read_back == kept), 'ResidualSaveTo, ResidualLoadFrom')
     call sparsecollResidualDestroy(residual)
-    open (newunit=i, file=trim(path))
+    open (newunit=i, file=path)
     close (i, status='delete')
   end subroutine check_files
 

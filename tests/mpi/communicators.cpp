@@ -5,12 +5,12 @@
 // refused if ranks disagree, and do not disturb the caller's own messages.
 
 #include <chrono>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
 
 #include "support/deviations.hpp"
+#include "support/folder.hpp"
 #include "support/hang_guard.hpp"
 #include "support/mpi_verdict.hpp"
 #include "support/sweep.hpp"
@@ -94,8 +94,10 @@ const Difference kDifferences[] = {
      false},
     {"topology", "SPARSECOLL_TOPOLOGY",
      [](sparsecollConfig_t&) {
-       std::ofstream("other_tree.json") << R"({"levels": [{"groups": [{"ranks": "0-99"}]}]})";
-       setenv("SPARSECOLL_TOPOLOGY", "other_tree.json", 1);
+       static const Folder folder;
+       const std::string file = folder.file("other_tree.json");
+       std::ofstream(file) << R"({"levels": [{"groups": [{"ranks": "0-99"}]}]})";
+       setenv("SPARSECOLL_TOPOLOGY", file.c_str(), 1);
      },
      false},
     {"topology", "SPARSECOLL_TOPOLOGY",
@@ -119,7 +121,6 @@ std::string init_differently(const Difference& difference, int odd) {
   const std::string message = sparsecollGetLastError(nullptr);
   unsetenv("SPARSECOLL_ALGO");
   unsetenv("SPARSECOLL_TOPOLOGY");
-  if (rank == odd) std::remove("other_tree.json");
   unsetenv("SPARSECOLL_TIMEOUT_MS");
   const std::string got = std::string(sparsecollGetErrorString(result)) + " [" + message + "]";
   const bool is_bad = difference.bad && rank == odd;
@@ -142,17 +143,17 @@ std::string init_differently(const Difference& difference, int odd) {
 /// torchrun starts processes of which MPI knows nothing: each has an MPI_COMM_WORLD of its own.
 void check_lone_rank(Verdict& verdict) {
   if (size_of(MPI_COMM_WORLD) > 1) return;
+  const Folder folder;
+  const std::string file = folder.file("log");
   const Variable world("WORLD_SIZE", "4"), log("SPARSECOLL_DEBUG", "WARN"),
-      file("SPARSECOLL_DEBUG_FILE", "lone_rank.log");
-  std::remove("lone_rank.log");
+      log_file("SPARSECOLL_DEBUG_FILE", file);
   sparsecollConfig_t config = default_config();
   { const MpiCommunicator comm(MPI_COMM_WORLD, config); }
-  verdict.require("a warning", lines_with("lone_rank.log", "WORLD_SIZE is 4") == 1);
+  verdict.require("a warning", lines_with(file, "WORLD_SIZE is 4") == 1);
   config.expectedRanks = 1;
   { const MpiCommunicator comm(MPI_COMM_WORLD, config); }
   verdict.require("no warning for one rank that is expected",
-                  lines_with("lone_rank.log", "WORLD_SIZE is 4") == 1);
-  std::remove("lone_rank.log");
+                  lines_with(file, "WORLD_SIZE is 4") == 1);
   config.expectedRanks = 4;
   sparsecollComm_t comm = nullptr;
   verdict.require("one rank of four",
