@@ -2,9 +2,29 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "transport/ucx/engine.hpp"
 
+#include <tuple>
+
+#include "core/environment.hpp"
 #include "core/error.hpp"
 
 namespace sparsecoll::ucx {
+
+namespace {
+
+/// Returns whether the user lets UCX send over TCP. UCX warns of settings of what it does not use.
+bool may_use_tcp() {
+  const std::string transports = environment("UCX_TLS").value_or("all");
+  const bool excludes = transports.starts_with('^');
+  const bool named = transports.find("tcp") != std::string::npos;
+  if (excludes ? named : !named && transports.find("all") == std::string::npos) return false;
+  // InfiniBand's devices have a port, as in mlx5_0:1.
+  std::string devices = environment("UCX_NET_DEVICES").value_or("all") + ',';
+  for (size_t at = 0, end; (end = devices.find(',', at)) != std::string::npos; at = end + 1)
+    if (devices.substr(at, end - at).find(':') == std::string::npos) return true;
+  return false;
+}
+
+}  // namespace
 
 Engine::Engine(Kind kind, size_t ranks, const std::string& devices)
     : ucx_(open_library()), kind_(kind) {
@@ -33,6 +53,7 @@ void Engine::start(size_t ranks, const std::string& devices) {
   check(ucx_.config_read(nullptr, nullptr, &config), "ucp_config_read");
   if (kind_ == Kind::memory) ucx_.config_modify(config, "TLS", "posix,sysv");
   if (!devices.empty()) ucx_.config_modify(config, "NET_DEVICES", devices.c_str());
+  if (kind_ == Kind::network) connect_later(config);
   ucp_params_t params{};
   params.field_mask = UCP_PARAM_FIELD_FEATURES | UCP_PARAM_FIELD_ESTIMATED_NUM_EPS;
   params.features = UCP_FEATURE_AM | UCP_FEATURE_WAKEUP;
@@ -48,6 +69,17 @@ void Engine::start(size_t ranks, const std::string& devices) {
   options.events = UCP_WAKEUP_TX | UCP_WAKEUP_RX;
   check(ucx_.worker_create(context_, &options, &worker_), "ucp_worker_create");
   check(ucx_.worker_fd(worker_, &fd_), "ucp_worker_get_efd");
+}
+
+// UCX ends this process if a connect() that waits succeeds and the peer ends before the first
+// send(): UCX then marks the connection as failed before it marks it as one that sends, and an
+// assertion in uct_tcp_ep_destroy_progress() expects that it does not send, in all versions so far.
+void Engine::connect_later(ucp_config_t* config) const {
+  if (environment("UCX_TCP_CONN_NB") || !may_use_tcp()) return;
+  unsigned major = 0, minor = 0, release = 0;
+  ucx_.version(&major, &minor, &release);
+  const bool with_prefix = std::tuple(major, minor) >= std::tuple(1u, 17u);
+  ucx_.config_modify(config, with_prefix ? "TCP_CONN_NB" : "CONN_NB", "y");
 }
 
 void Engine::listen(unsigned id, ucp_am_recv_callback_t receive, void* argument) {

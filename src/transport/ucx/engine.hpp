@@ -47,6 +47,8 @@ class Engine {
  private:
   void check(ucs_status_t status, const char* function) const;
   void start(size_t ranks, const std::string& devices);
+  /// Lets connect() of TCP return before the connection is there.
+  void connect_later(ucp_config_t* config) const;
   void stop() noexcept;
 
   const Library& ucx_;

@@ -25,6 +25,7 @@ Library load() {
   void* const handle = dlopen(kName, RTLD_NOW | RTLD_LOCAL);
   if (!handle) fail(sparsecollSystemError, "cannot load UCX: ", dlerror());
   Library library{};
+  find(handle, library.version, "ucp_get_version");
   find(handle, library.version_string, "ucp_get_version_string");
   find(handle, library.init_version, "ucp_init_version");
   find(handle, library.cleanup, "ucp_cleanup");

@@ -9,6 +9,7 @@ namespace sparsecoll::ucx {
 /// The functions of UCX. sparsecoll does not link UCX. It loads UCX when the first communicator
 /// over UCX is made, so that machines without UCX can use the library.
 struct Library {
+  decltype(&ucp_get_version) version;
   decltype(&ucp_get_version_string) version_string;
   decltype(&ucp_init_version) init_version;
   decltype(&ucp_cleanup) cleanup;

@@ -150,12 +150,6 @@ Worker::Connection& Worker::connection(Peer& peer, Path path) {
 Worker::Connection& Worker::connect(Peer& peer, Path path) {
   Connection& found = connection(peer, path);
   if (found.endpoint || peer.failed) return found;
-  // UCX ends this process if the peer ends between UCX's connect() and its first send(): an
-  // assertion in uct_tcp_ep_destroy_progress(), in all versions so far. When a recovery begins, a
-  // process may just be ending, so this looks whether the peer still lives.
-  looked_ = {};
-  look_for_dead();
-  if (peer.failed) return found;
   found = connect_by_network(peer, peer.network_address.data());
   if (!found.endpoint) fail_peer(peer.rank);  // UCX has reported that the peer is dead
   return found;
