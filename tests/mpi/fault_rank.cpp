@@ -37,7 +37,7 @@ void ask_for_fault(const std::string& directory, bool wait) {
     std::this_thread::sleep_for(milliseconds(5));
 }
 
-/// Waits until every rank that lives has its verdict, or for some seconds, because a launcher that
+/// Waits until every rank that lives has its verdict, or for a long time, because a launcher that
 /// sees one rank exit may end the others.
 void wait_for_others(const FaultCase& fault, const std::string& directory) {
   const bool one_dies = fault.scenario == "exit" || fault.scenario.rfind("kill-", 0) == 0;
@@ -52,7 +52,7 @@ void wait_for_others(const FaultCase& fault, const std::string& directory) {
     return true;
   };
   const auto start = Clock::now();
-  while (!all_done() && seconds_since(start) < 4.0) std::this_thread::sleep_for(milliseconds(20));
+  while (!all_done() && seconds_since(start) < 20.0) std::this_thread::sleep_for(milliseconds(20));
 }
 
 }  // namespace
