@@ -73,6 +73,11 @@ sparsecoll_add_catch_test(
   LABEL perf
   SOURCES simulated/network_test.cpp
   SUPPORT sparsecoll_perf sparsecoll_test_support)
+sparsecoll_add_catch_test(
+  NAME perf_gradients
+  LABEL perf
+  SOURCES common/gradients_test.cpp
+  SUPPORT sparsecoll_perf sparsecoll_test_support)
 
 sparsecoll_add_perf_test(sparse_allreduce.float64 COMMAND sparse_allreduce_perf --transport local
                                                           -d float64 --skew 16 ${small})

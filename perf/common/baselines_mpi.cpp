@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "common/baselines.hpp"
+#include "common/gradients.hpp"
 #include "common/handles.hpp"
 
 namespace sparsecoll::perf {
@@ -91,7 +92,9 @@ class MpiAllgather final : public Runner<T> {
     if (task.feedback && task.form == Form::kDense) {
       residual_ = Residual(task.n, datatype_of<T>(), single_rank_.get());
     }
-    if (task.form != Form::kDense) {
+    if (task.form == Form::kDense) {
+      unrolled_ = Gradients<T>::unrolled(task.dense);
+    } else {
       std::ranges::copy(task.entries->index, index_.begin());
       std::ranges::copy(task.entries->value, value_.begin());
       selected_ = task.entries->size();
@@ -102,7 +105,7 @@ class MpiAllgather final : public Runner<T> {
   ~MpiAllgather() override { MPI_Type_free(&pair_type_); }
 
   void prepare() override {
-    if (task_.form == Form::kDense) return;
+    if (task_.form == Form::kDense) return gradients_.advance();
     for (const Pair<T>& pair : all_) result_[pair.index] = T(0);
   }
 
@@ -119,7 +122,10 @@ class MpiAllgather final : public Runner<T> {
     for (const Pair<T>& pair : all_) result_[pair.index] += pair.value;
   }
 
-  void reset() override { residual_.reset(); }
+  void reset() override {
+    residual_.reset();
+    gradients_.reset();
+  }
 
   CallStats stats() const override {
     CallStats stats;
@@ -155,8 +161,8 @@ class MpiAllgather final : public Runner<T> {
     out.values = value_.data();
     out.indexType = sparsecollIndex32;
     out.datatype = datatype_of<T>();
-    require(sparsecollTopk(task_.dense.data(), task_.n, task_.k, datatype_of<T>(), residual_.get(),
-                           &out, single_rank_.get(), nullptr),
+    require(sparsecollTopk(unrolled_.data() + gradients_.offset(), task_.n, task_.k,
+                           datatype_of<T>(), residual_.get(), &out, single_rank_.get(), nullptr),
             single_rank_.get(), "sparsecollTopk");
     selected_ = out.nnz;
     select_seconds_ =
@@ -176,6 +182,8 @@ class MpiAllgather final : public Runner<T> {
   Task<T> task_;
   Communicator single_rank_;
   Residual residual_;
+  Gradients<T> gradients_;
+  std::vector<T> unrolled_;  ///< the dense form's gradients
   std::vector<std::uint32_t> index_;
   std::vector<T> value_;
   std::size_t selected_ = 0;

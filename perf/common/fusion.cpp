@@ -164,8 +164,10 @@ class FusionSearch {
     if (options_.check) check(trial);
     for (const auto& runner : runners_) runner->reset();
     const std::size_t before = bytes_sent();
-    trial.times = measure(
-        ranks_, options_, [] {}, [&] { step(trial); });
+    const auto prepare = [this] {
+      for (const auto& runner : runners_) runner->prepare();
+    };
+    trial.times = measure(ranks_, options_, prepare, [&] { step(trial); });
     const double steps = options_.warmup + options_.iterations;
     const double sent = static_cast<double>(bytes_sent() - before) / steps;
     trial.wire_bytes = std::ranges::max(ranks_.gather_value(sent));

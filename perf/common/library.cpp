@@ -10,6 +10,7 @@
 #include "api/communicator.hpp"
 #include "api/handles.hpp"
 #include "calls/algorithm_info.hpp"
+#include "common/gradients.hpp"
 
 namespace sparsecoll::perf {
 namespace {
@@ -142,12 +143,20 @@ class DenseVerb final : public LibraryRunner<T> {
   DenseVerb(const std::string& name, const Task<T>& task, const Resources& resources)
       : LibraryRunner<T>(name, task, resources),
         verb_(name == kGtopk ? gtopkAllreduce : sparseAllreduce),
-        send_(resources.storage, task.dense),
+        send_(resources.storage, Gradients<T>::unrolled(task.dense)),
         result_(resources.storage, task.n) {}
 
+  void prepare() override { gradients_.advance(); }
+
+  void reset() override {
+    LibraryRunner<T>::reset();
+    gradients_.reset();
+  }
+
   void call() override {
-    require(verb_(send_.data(), result_.data(), this->task_.n, this->task_.k, datatype_of<T>(),
-                  this->op(), this->residual_.get(), this->comm_.get(), this->storage_.stream()),
+    require(verb_(send_.data() + gradients_.offset(), result_.data(), this->task_.n, this->task_.k,
+                  datatype_of<T>(), this->op(), this->residual_.get(), this->comm_.get(),
+                  this->storage_.stream()),
             this->comm_.get(), this->name_.c_str());
   }
 
@@ -160,6 +169,7 @@ class DenseVerb final : public LibraryRunner<T> {
 
  private:
   decltype(&sparseAllreduce) verb_;
+  Gradients<T> gradients_;
   Array<T> send_;
   Array<T> result_;
 };
