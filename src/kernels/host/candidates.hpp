@@ -7,7 +7,9 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <functional>
 #include <span>
+#include <utility>
 
 #include "kernels/host/backend.hpp"
 #include "kernels/host/threshold.hpp"
@@ -45,8 +47,14 @@ Threshold find_threshold(std::span<const Chunk<Acc>> chunks, size_t k,
                          std::span<Key<Acc>> scratch) {
   if (k == 0) return {kKeyEnd<Acc>, 0};
   constexpr int kShift = std::bit_width(kKeyEnd<Acc> - 1) - kDigitBits;
-  std::array<size_t, (kKeyEnd<Acc> >> kShift) + 1> bin{};
-  visit_candidates(chunks, [&](uint64_t key) { ++bin[key >> kShift]; });
+  // Two counters for each digit, used by turns, so that equal digits wait less for each other.
+  std::array<size_t, (kKeyEnd<Acc> >> kShift) + 1> bin{}, odd{};
+  size_t *counters = bin.data(), *others = odd.data();
+  visit_candidates(chunks, [&](uint64_t key) {
+    ++counters[key >> kShift];
+    std::swap(counters, others);
+  });
+  std::ranges::transform(bin, odd, bin.begin(), std::plus<>());
   size_t digit = bin.size() - 1, missing = k;
   while (digit > 0 && bin[digit] < missing) missing -= bin[digit--];
   if (bin[digit] >= scratch.size())

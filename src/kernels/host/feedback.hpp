@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <numeric>
 #include <type_traits>
@@ -43,10 +44,18 @@ void put_back(const Feedback& feedback, auto block_size, T* residual) {
   constexpr size_t kAhead = 32;  // this many waits for memory overlap
   const View<T, I> sent(feedback.sent), delivered(feedback.delivered), dropped(feedback.dropped);
   Cursor<T, I> undelivered(delivered);
+  std::array<size_t, kAhead> prefetched;
+  size_t n = 0;
   for (size_t j = 0; j < sent.nnz; ++j) {
-    __builtin_prefetch(residual + sent.at(std::min(j + kAhead, sent.nnz - 1)) * block_size, 1);
-    if (!undelivered.contains(sent.at(j))) add_entry(sent, j, block_size, residual);
+    if (undelivered.contains(sent.at(j))) continue;
+    __builtin_prefetch(residual + sent.at(j) * block_size, 1);
+    size_t& place = prefetched[n % kAhead];
+    if (n >= kAhead) add_entry(sent, place, block_size, residual);
+    place = j;
+    ++n;
   }
+  for (size_t i = n - std::min(n, kAhead); i < n; ++i)
+    add_entry(sent, prefetched[i % kAhead], block_size, residual);
   switch (feedback.rule) {
     case ResidualRule::paper:
       return;  // under the paper's rule, dropped parts of delivered entries are lost

@@ -92,35 +92,65 @@ template <class T>
 uint64_t guess_bound(Backend& backend, const Gradient& gradient, size_t k,
                      SummedVectors* vectors = nullptr);
 
-/// Returns the k-th largest key of the values, 1 if there are fewer non-zeros.
+/// Writes the k largest values, in index order, or all non-zeros if these are fewer. Returns their
+/// number.
 template <class Acc>
-uint64_t find_key(Backend& backend, std::span<const Acc> values, size_t k) {
+size_t take_largest(Backend& backend, std::span<const Acc> values, size_t k, uint32_t* index,
+                    Acc* value) {
   const Gradient gradient{values.data(), values.size(), {}};
   CandidateSelection<Acc> selection(backend, gradient, k, Overflow::returned);
   const uint64_t bound = guess_bound<Acc>(backend, gradient, k);
   selection.filter(bound);
   if (selection.found() < k && bound > 1) selection.filter(selection.certain_bound());
-  const Threshold threshold = selection.threshold();
-  return threshold.ties > 0 ? threshold.key : threshold.key + 1;
+  return selection.template write<uint32_t>(selection.threshold(), {index, value, nullptr, k});
+}
+
+/// Returns how often entries of a sample are neighbours, at least 1: the variance of the number of
+/// entries over what it would be if they lay independently of each other. `index` says where they
+/// lie, in groups of kGroup.
+inline double clustering(std::span<const uint32_t> index, size_t groups) {
+  double squares = 0;  // sum of the squares of the groups' numbers
+  for (size_t j = 0; j < index.size();) {
+    const size_t begin = j;
+    while (j < index.size() && index[j] / kGroup == index[begin] / kGroup) ++j;
+    squares += static_cast<double>(j - begin) * static_cast<double>(j - begin);
+  }
+  const auto n = static_cast<double>(index.size());
+  return n == 0 ? 1 : std::max(1.0, squares / n - n / static_cast<double>(groups));
 }
 
 /// Estimates a key that almost always at least k entries of gradient + residual reach, and not many
-/// more. Neighbours may be similar, so the number m of sampled entries above a key varies by more
-/// than sqrt(m).
+/// more: on average four standard deviations of the number of sampled entries that reach it. Too
+/// few do in about one of 30,000 calls.
 template <class T>
 uint64_t guess_bound(Backend& backend, const Gradient& gradient, size_t k, SummedVectors* vectors) {
+  using Acc = Accumulation<T>;
   const size_t groups =
       std::min(backend.tuning().sample_groups, gradient.count / (kSparsely * kGroup));
-  if (k == 0) return kKeyEnd<Accumulation<T>>;
+  if (k == 0) return kKeyEnd<Acc>;
   if (backend.tuning().forced_bound != 0) return backend.tuning().forced_bound;
   if (groups < kFewGroups) return 1;
   const double mean = static_cast<double>(k) / static_cast<double>(gradient.count) *
                       static_cast<double>(groups * kGroup);
-  const auto rank = static_cast<size_t>(mean + 6 * std::sqrt(mean) + 8);
-  if (rank > groups * kGroup / 2) return 1;
+  const auto rank_at = [mean](double variance) {
+    return static_cast<size_t>(mean + 4 * std::sqrt(variance) + 8);
+  };
+  const size_t largest_rank = groups * kGroup / 2;
+  const size_t rank = rank_at(2 * mean);
+  if (rank > largest_rank) return 1;
   const Arena::Scope scope(backend.arena());
   const auto sample = Sample<T>(gradient, groups, vectors).take(backend);
-  return sample.empty() ? 1 : find_key(backend, sample, rank);
+  if (sample.empty()) return 1;
+  uint32_t* const index = backend.arena().take<uint32_t>(largest_rank);
+  Acc* const value = backend.arena().take<Acc>(largest_rank);
+  size_t n = take_largest(backend, sample, rank, index, value);
+  const size_t wanted = rank_at(mean * clustering({index, n}, groups));
+  if (wanted > largest_rank) return 1;
+  if (wanted > rank) n = take_largest(backend, sample, wanted, index, value);
+  if (n < wanted) return 1;
+  const Threshold threshold =
+      find_threshold<Acc>(n, wanted, [value](size_t j) -> uint64_t { return key_of(value[j]); });
+  return threshold.ties > 0 ? threshold.key : threshold.key + 1;
 }
 
 /// Does what accumulate_select() of select.hpp does, if `vectors` is null; else with their sum as
