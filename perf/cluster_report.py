@@ -129,7 +129,7 @@ def coded_sum(job, row):
 
 def ratios(jobs):
     lines = []
-    for density, exchange, end, apart, common in ((0.001, 5, 35, 2.7, 6), (0.01, 10, 22, 2.7, 7.5)):
+    for density, exchange, end, apart, common in ((0.001, 5, 35, 2.0, 6), (0.01, 10, 22, 2.6, 8)):
         for name, ours, beside, target, words, limit in (
             ("exchange", "auto", "mpi-allgather", exchange, "exchange, top-k of the sum", coded_exchange),
             ("shared_nodes", "auto", "mpi-allgather", exchange, "the same, 4 nodes of 2 ranks",
