@@ -180,10 +180,14 @@ struct RegionFormat {
     return {nnz, length, sent_size(sent) * block_size,
             scaled ? std::min(nnz, scales.number(length)) : 0};
   }
-  /// Returns the position of the scale of entry j, at this distance from the region's start. There
-  /// is a scale for each group or, if that would be more, for each entry.
+  /// Returns whether there is a scale for each group or, because that would be more, for each
+  /// entry.
+  constexpr bool scale_by_group(const WireShape& shape) const {
+    return shape.scales >= scales.number(length);
+  }
+  /// Returns the position of the scale of entry j, at this distance from the region's start.
   constexpr uint64_t scale_position(const WireShape& shape, uint64_t j, uint64_t distance) const {
-    return shape.scales < scales.number(length) ? j : scales.of(distance);
+    return scale_by_group(shape) ? scales.of(distance) : j;
   }
 };
 

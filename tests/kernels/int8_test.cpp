@@ -16,7 +16,8 @@
 namespace sparsecoll::unit {
 namespace {
 
-constexpr unsigned kBits = 6;  // 64 consecutive indices share a scale
+constexpr unsigned kBits = 6;  // 64 consecutive indices share a scale: about three entries
+constexpr unsigned kManyBits = 11;
 
 /// Returns entries of all magnitudes, some of them not finite, of a vector of 20,000 values.
 template <class T>
@@ -42,14 +43,15 @@ oracle::Sparse<T> for_oracle(const Entries<T>& entries) {
 
 /// Rounds entries, packs them by region, unpacks them at other indices, and compares.
 template <class A, class I, DataType kType>
-std::string check_rounding(uint64_t seed, const std::vector<Region>& regions, uint64_t moved) {
+std::string check_rounding(uint64_t seed, unsigned bits, const std::vector<Region>& regions,
+                           uint64_t moved) {
   const Entries<A> entries = some_entries<A>(seed);
   oracle::Sparse<A> want = for_oracle(entries);
   const oracle::Sparse<A> want_lost =
-      oracle::round_for_wire(want, {oracle::Wire::kInt8, uint64_t{1} << kBits});
+      oracle::round_for_wire(want, {oracle::Wire::kInt8, uint64_t{1} << bits});
   Backend<A, I, kType> backend;
   Kernels& kernels = backend.kernels();
-  kernels.set_scale_bits(kBits);
+  kernels.set_scale_bits(bits);
   const SparseSpan in = backend.put(entries);
   const SparseBuffer rounded = kernels.sparse(entries.size()),
                      lost = kernels.sparse(entries.size());
@@ -102,12 +104,13 @@ void check_type() {
   const std::vector<Region> whole{{0, 20000}},
       parts{{0, 1}, {1, 1}, {1, 700}, {700, 6400}, {6400, 6401}, {6401, 20000}};
   for (uint64_t seed = 1; seed <= 5; ++seed) {
-    for (const uint64_t moved : {uint64_t{0}, uint64_t{1000}}) {
-      CAPTURE(seed, moved);
-      CHECK(check_rounding<A, uint32_t, kType>(seed, whole, moved) == "");
-      CHECK(check_rounding<A, uint32_t, kType>(seed, parts, moved) == "");
-      CHECK(check_rounding<A, uint64_t, kType>(seed, parts, moved) == "");
-    }
+    for (const uint64_t moved : {uint64_t{0}, uint64_t{1000}})
+      for (const unsigned bits : {kBits, kManyBits}) {
+        CAPTURE(seed, moved, bits);
+        CHECK(check_rounding<A, uint32_t, kType>(seed, bits, whole, moved) == "");
+        CHECK(check_rounding<A, uint32_t, kType>(seed, bits, parts, moved) == "");
+        CHECK(check_rounding<A, uint64_t, kType>(seed, bits, parts, moved) == "");
+      }
   }
 }
 

@@ -7,8 +7,8 @@
 #include <span>
 #include <type_traits>
 
-#include "core/int8.hpp"
 #include "kernels/host/elias_fano.hpp"
+#include "kernels/host/int8_values.hpp"
 #include "kernels/host/view.hpp"
 #include "kernels/kernels.hpp"
 #include "kernels/wire.hpp"
@@ -79,65 +79,6 @@ std::byte* put_header(const MessageEntries& entries, Representation representati
   return at + sizeof header;
 }
 
-/// Calls body(first, last, group) for consecutive entries of one group of indices that share a
-/// scale. Indices count from the first of group 0.
-template <class At, class Body>
-void for_groups(size_t entries, unsigned bits, const At& index_of, const Body& body) {
-  for (size_t first = 0, last = 0; first < entries; first = last) {
-    const uint64_t group = index_of(first) >> bits;
-    for (last = first + 1; last < entries && index_of(last) >> bits == group;) ++last;
-    body(first, last, group);
-  }
-}
-
-template <class A>
-ScaleByte scale_of_values(const A* value, size_t n) {
-  Key<A> largest = 0;
-  for (size_t j = 0; j < n; ++j) largest = std::max(largest, scaled_key(value[j]));
-  return scale_of<A>(largest);
-}
-
-/// Rounds the values of a vector to 8 bits. `lost` gets the rounding errors.
-template <class A, class I>
-void round_to_int8(const View<A, I>& in, size_t block_size, unsigned bits, A* rounded, A* lost) {
-  for_groups(
-      in.nnz, bits, [&](size_t j) { return in.at(j); },
-      [&](size_t first, size_t last, uint64_t) {
-        const size_t begin = first * block_size, end = last * block_size;
-        const ScaleByte scale = scale_of_values(in.value + begin, end - begin);
-        for (size_t j = begin; j < end; ++j) {
-          const A value = in.value[j];
-          const A sent = rounded_to_int8(value, scale);
-          rounded[j] = sent;
-          lost[j] = finite(value) ? value - sent : A{0};
-        }
-      });
-}
-
-/// Writes the scales of a message, and its values, which are rounded to 8 bits already. Groups
-/// without entries have 0 instead of a scale.
-template <class A, class I>
-void put_int8_values(std::byte* at, const View<A, I>& in, const MessageEntries& entries,
-                     const WireShape& shape) {
-  const RegionFormat& format = entries.format;
-  const A* const value = in.value + entries.first * format.block_size;
-  std::byte* const codes = at + shape.scales;
-  if (shape.scales > 0) std::memset(at, 0, shape.scales);
-  const auto distance_of = [&](size_t j) {
-    return in.at(entries.first + j) - entries.region.begin;
-  };
-  for_groups(
-      shape.nnz, format.scales.bits, [&](size_t j) { return format.scales.phase + distance_of(j); },
-      [&](size_t first, size_t last, uint64_t) {
-        const size_t begin = first * format.block_size, end = last * format.block_size;
-        const ScaleByte scale = scale_of_values(value + begin, end - begin);
-        for (size_t j = first; j < last; ++j)
-          at[format.scale_position(shape, j, distance_of(j))] = std::byte{scale};
-        for (size_t j = begin; j < end; ++j)
-          codes[j] = static_cast<std::byte>(to_int8(value[j], scale).code);
-      });
-}
-
 /// Rounds n values to bfloat16. `lost` gets the rounding errors.
 template <class A>
 void round_to_bf16(const A* value, size_t n, A* rounded, A* lost) {
@@ -186,7 +127,8 @@ void pack(const View<Accumulation<T>, I>& in, const MessageEntries& entries, std
   }
   const size_t block_size = entries.format.block_size;
   if constexpr (std::is_same_v<W, Int8>)
-    put_int8_values(at + index_bytes, in, entries, shape);
+    put_int8_values(at + index_bytes, in.value + entries.first * block_size, shape, entries.format,
+                    [&](size_t j) { return in.at(entries.first + j) - region.begin; });
   else
     put_values<W>(at + index_bytes, in.value + entries.first * block_size, shape.nnz * block_size);
 }

@@ -145,7 +145,7 @@ uint64_t least_key(const View<T, I>& in) {
 }
 
 template <class T, class I>
-void key_histogram(const View<T, I>& in, const KeyBins& bins, uint64_t* bin) {
+void key_histogram(const View<T, I>& in, KeyBins bins, uint64_t* bin) {
   if (bins.bins == 1) {  // without a branch, so that compilers count several at once
     uint64_t inside = 0, above = 0;
     for (size_t j = 0; j < in.nnz; ++j) {

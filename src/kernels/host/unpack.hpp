@@ -7,8 +7,8 @@
 #include <span>
 #include <type_traits>
 
-#include "core/int8.hpp"
 #include "kernels/host/elias_fano.hpp"
+#include "kernels/host/int8_values.hpp"
 #include "kernels/host/view.hpp"
 #include "kernels/kernels.hpp"
 #include "kernels/wire.hpp"
@@ -71,19 +71,6 @@ void get_values(const std::byte* at, size_t n, A* out) {
     if (n > 0) std::memcpy(out, at, n * sizeof(W));
   } else {
     for (size_t j = 0; j < n; ++j) out[j] = widen(load<W>(at, j));
-  }
-}
-
-/// Converts the values of a message that were sent in 8 bits, behind their scales. `distance_of`
-/// returns the distance of an entry from the region's start.
-template <class A, class Distance>
-void get_int8_values(const std::byte* at, const WireShape& shape, const RegionFormat& format,
-                     const Distance& distance_of, A* out) {
-  const size_t block_size = format.block_size;
-  for (size_t j = 0; j < shape.nnz; ++j) {
-    const auto scale = static_cast<ScaleByte>(at[format.scale_position(shape, j, distance_of(j))]);
-    for (size_t v = j * block_size; v < (j + 1) * block_size; ++v)
-      out[v] = from_int8<A>(Int8{static_cast<int8_t>(at[shape.scales + v])}, scale);
   }
 }
 
