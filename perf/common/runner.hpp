@@ -57,10 +57,10 @@ template <class T>
 class Runner {
  public:
   virtual ~Runner() = default;
-  /// Prepares the next call. It precedes every call and is not timed.
+  /// Prepares the next call, and is not timed. The first call after reset() does not need it.
   virtual void prepare() {}
   virtual void call() = 0;
-  /// Sets the residual to zeros.
+  /// Sets the residual to zeros and goes back to the first gradient.
   virtual void reset() {}
   virtual CallStats stats() const = 0;
   /// Returns the number of wrong values of the last call on this rank. That call must be the first

@@ -51,14 +51,16 @@ class CandidateSelection {
 
  public:
   /// `vectors`: the sum of these is the gradient, whose values are null and which has a residual.
+  /// `most`: memory is taken for a selection of that many entries, if these are more than k.
   CandidateSelection(Backend& backend, const Gradient& gradient, size_t k, Overflow overflow,
-                     SummedVectors* vectors = nullptr)
+                     SummedVectors* vectors = nullptr, size_t most = 0)
       : backend_(backend),
         values_(static_cast<const T*>(gradient.values)),
         previous_(static_cast<const Acc*>(gradient.residual.read)),
         next_(static_cast<Acc*>(gradient.residual.write)),
         count_(gradient.count),
         k_(k),
+        most_(std::max(k, most)),
         overflow_(overflow),
         streaming_(next_ && backend.is_beyond_caches(count_ * sizeof(Acc))),
         fast_(filter_of(backend.filters(), T{})),
@@ -66,9 +68,9 @@ class CandidateSelection {
         chunks_(backend.arena().take_span<Chunk<Acc>>(backend.chunks(count_))),
         filtered_(backend.arena().take<FilteredValues<T>>(chunks_.size()), chunks_.size()),
         keys_(backend.arena().take<Key<Acc>>(scratch_keys()), scratch_keys()) {
-    const size_t least = k_ + kBlock + kRow;
+    const size_t least = most_ + kBlock + kRow;
     const size_t wanted =
-        backend.tuning().chunk_capacity != 0 ? backend.tuning().chunk_capacity : least + k_;
+        backend.tuning().chunk_capacity != 0 ? backend.tuning().chunk_capacity : least + most_;
     for (size_t s = 0; s < chunks_.size(); ++s) {
       Chunk<Acc>& each = chunks_[s];
       each.begin = cut(count_, chunks_.size(), s);
@@ -129,7 +131,7 @@ class CandidateSelection {
   Arena& arena() { return backend_.arena(); }
   /// Returns how many candidates a chunk has memory for: the same for all calls of a shape, so that
   /// later calls allocate nothing.
-  size_t scratch_keys() const { return std::min(k_, count_) + kBlock; }
+  size_t scratch_keys() const { return std::min(most_, count_) + kBlock; }
   static uint64_t least_passing_key(const Threshold& t) { return t.ties > 0 ? t.key : t.key + 1; }
 
   /// Returns the bound for the filter, which compares bits instead of keys.
@@ -261,6 +263,7 @@ class CandidateSelection {
   Acc* next_;
   size_t count_;
   size_t k_;
+  size_t most_;
   Overflow overflow_;
   bool streaming_;
   FilterFunction<T> fast_;

@@ -95,9 +95,9 @@ class FloatScale {
     const int32_t own = clamped >> kMantissa, least = e_ + kBias + 4;
     const int32_t exponent = own > least ? own : least;
     // The sum has no room for more than the four bits behind the first one, or for fractions.
-    const auto round =
+    const auto shifter =
         std::bit_cast<float>((exponent + kMantissa - 4) << kMantissa | 1 << (kMantissa - 1));
-    return std::bit_cast<int32_t>((std::bit_cast<float>(clamped) + round) - round);
+    return std::bit_cast<int32_t>((std::bit_cast<float>(clamped) + shifter) - shifter);
   }
 
   int32_t e_;

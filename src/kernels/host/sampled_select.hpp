@@ -92,22 +92,32 @@ template <class T>
 uint64_t guess_bound(Backend& backend, const Gradient& gradient, size_t k,
                      SummedVectors* vectors = nullptr);
 
-/// Writes the k largest values, in index order, or all non-zeros if these are fewer. Returns their
-/// number.
+/// The largest values of a sample, by index.
 template <class Acc>
-size_t take_largest(Backend& backend, std::span<const Acc> values, size_t k, uint32_t* index,
-                    Acc* value) {
+struct LargestValues {
+  uint32_t* index;
+  Acc* value;
+  size_t most;  ///< memory for this many
+};
+
+/// Finds the k largest values, or all non-zeros if these are fewer. Returns their number. Takes the
+/// same memory for every k up to `most`.
+template <class Acc>
+size_t find_largest(Backend& backend, std::span<const Acc> values, size_t k,
+                    const LargestValues<Acc>& out) {
+  const Arena::Scope scope(backend.arena());
   const Gradient gradient{values.data(), values.size(), {}};
-  CandidateSelection<Acc> selection(backend, gradient, k, Overflow::returned);
+  CandidateSelection<Acc> selection(backend, gradient, k, Overflow::returned, nullptr, out.most);
   const uint64_t bound = guess_bound<Acc>(backend, gradient, k);
   selection.filter(bound);
   if (selection.found() < k && bound > 1) selection.filter(selection.certain_bound());
-  return selection.template write<uint32_t>(selection.threshold(), {index, value, nullptr, k});
+  return selection.template write<uint32_t>(selection.threshold(),
+                                            {out.index, out.value, nullptr, k});
 }
 
-/// Returns how often entries of a sample are neighbours, at least 1: the variance of the number of
-/// entries over what it would be if they lay independently of each other. `index` says where they
-/// lie, in groups of kGroup.
+/// Returns the variance of the number of entries over that of entries which lie independently of
+/// each other, at least 1. It is above 1 if entries are neighbours more often. `index` says where
+/// they lie, in groups of kGroup.
 inline double clustering(std::span<const uint32_t> index, size_t groups) {
   double squares = 0;  // sum of the squares of the groups' numbers
   for (size_t j = 0; j < index.size();) {
@@ -120,8 +130,9 @@ inline double clustering(std::span<const uint32_t> index, size_t groups) {
 }
 
 /// Estimates a key that almost always at least k entries of gradient + residual reach, and not many
-/// more: on average four standard deviations of the number of sampled entries that reach it. Too
-/// few do in about one of 30,000 calls.
+/// more. The number of sampled entries that reach it is four standard deviations above the share
+/// that k entries have in the sample. If it has a normal distribution, too few entries reach the
+/// key in one of 30,000 calls.
 template <class T>
 uint64_t guess_bound(Backend& backend, const Gradient& gradient, size_t k, SummedVectors* vectors) {
   using Acc = Accumulation<T>;
@@ -135,21 +146,21 @@ uint64_t guess_bound(Backend& backend, const Gradient& gradient, size_t k, Summe
   const auto rank_at = [mean](double variance) {
     return static_cast<size_t>(mean + 4 * std::sqrt(variance) + 8);
   };
-  const size_t largest_rank = groups * kGroup / 2;
-  const size_t rank = rank_at(2 * mean);
+  const size_t largest_rank = groups * kGroup / 2, rank = rank_at(2 * mean);
   if (rank > largest_rank) return 1;
   const Arena::Scope scope(backend.arena());
   const auto sample = Sample<T>(gradient, groups, vectors).take(backend);
   if (sample.empty()) return 1;
-  uint32_t* const index = backend.arena().take<uint32_t>(largest_rank);
-  Acc* const value = backend.arena().take<Acc>(largest_rank);
-  size_t n = take_largest(backend, sample, rank, index, value);
-  const size_t wanted = rank_at(mean * clustering({index, n}, groups));
-  if (wanted > largest_rank) return 1;
-  if (wanted > rank) n = take_largest(backend, sample, wanted, index, value);
+  const size_t most = std::min(largest_rank, rank_at(mean * kGroup));  // the highest clustering
+  const LargestValues<Acc> largest{backend.arena().take<uint32_t>(most),
+                                   backend.arena().take<Acc>(most), most};
+  size_t n = find_largest(backend, sample, rank, largest);
+  const size_t wanted = rank_at(mean * clustering({largest.index, n}, groups));
+  if (wanted > most) return 1;
+  if (wanted > rank) n = find_largest(backend, sample, wanted, largest);
   if (n < wanted) return 1;
-  const Threshold threshold =
-      find_threshold<Acc>(n, wanted, [value](size_t j) -> uint64_t { return key_of(value[j]); });
+  const Threshold threshold = find_threshold<Acc>(
+      n, wanted, [&largest](size_t j) -> uint64_t { return key_of(largest.value[j]); });
   return threshold.ties > 0 ? threshold.key : threshold.key + 1;
 }
 

@@ -18,7 +18,8 @@ bool may_use_tcp() {
   const bool named = transports.find("tcp") != std::string::npos;
   if (excludes ? named : !named && transports.find("all") == std::string::npos) return false;
   // InfiniBand's devices have a port, as in mlx5_0:1.
-  std::string devices = environment("UCX_NET_DEVICES").value_or("all") + ',';
+  const std::string devices = environment("UCX_NET_DEVICES").value_or("all") + ',';
+  if (devices.starts_with('^')) return true;
   for (size_t at = 0, end; (end = devices.find(',', at)) != std::string::npos; at = end + 1)
     if (devices.substr(at, end - at).find(':') == std::string::npos) return true;
   return false;
@@ -78,6 +79,7 @@ void Engine::connect_later(ucp_config_t* config) const {
   if (environment("UCX_TCP_CONN_NB") || !may_use_tcp()) return;
   unsigned major = 0, minor = 0, release = 0;
   ucx_.version(&major, &minor, &release);
+  // Since 1.17 a name begins with that of its transport.
   const bool with_prefix = std::tuple(major, minor) >= std::tuple(1u, 17u);
   ucx_.config_modify(config, with_prefix ? "TCP_CONN_NB" : "CONN_NB", "y");
 }
