@@ -30,7 +30,7 @@ namespace {
 
 constexpr int kVictim = 2;
 
-/// What the processes know of the victim.
+/// All processes share this record of the victim.
 struct Victim {
   static constexpr int kMostPorts = 64;
   std::atomic<pid_t> process{0};

@@ -32,8 +32,8 @@ void for_groups(size_t entries, unsigned bits, const At& index_of, const Body& b
   }
 }
 
-/// Floats that share a scale 2^e, as parts of their bits. It exists for scales that are so far from
-/// the ends of the range that no intermediate result overflows or is subnormal.
+/// Rounds and codes floats that share a scale 2^e. It serves scales that are so far from the ends
+/// of the range that no intermediate result overflows or is subnormal.
 class FloatScale {
  public:
   static constexpr size_t kBlock = 16;  ///< floats that one call takes
@@ -70,7 +70,8 @@ class FloatScale {
       const int32_t magnitude = bits & kMagnitude;
       const int32_t near = nearest(magnitude);
       const auto places = static_cast<int32_t>(std::bit_cast<float>(near) * per_place_);
-      // The exponent and the four bits behind the leading one, as in code_of().
+      // `steps` counts codes by the exponent and the four bits behind the leading one, as code_of()
+      // does.
       const int32_t steps = (near >> (kMantissa - 4)) - (e_ + kBias + 4 - 1) * 16;
       const int32_t code = places < 16 ? places : steps;
       const int32_t sign = bits >> 31;
