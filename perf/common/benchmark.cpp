@@ -138,6 +138,7 @@ class Benchmark {
     runner->reset();
     std::function<void()> timed = [&] { runner->call(); };
     if (options_.graph) {
+      runner->prepare();
       call(*runner);  // only a shape that was called before can be captured
       timed = storage_.capture(timed);
     }

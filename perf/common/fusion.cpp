@@ -187,7 +187,10 @@ class FusionSearch {
   }
 
   void check(Trial& trial) {
-    for (const auto& runner : runners_) runner->reset();
+    for (const auto& runner : runners_) {
+      runner->reset();
+      runner->prepare();
+    }
     step(trial);
     std::size_t wrong = 0;
     for (std::size_t t = 0; t < tensors_.size(); ++t) {

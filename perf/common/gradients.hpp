@@ -10,7 +10,7 @@ namespace sparsecoll::perf {
 
 /// The gradients of successive calls: the first is a given vector, each other one the vector that
 /// begins kStep values later, its end followed by its beginning. After kNumber calls they repeat.
-/// All ranks turn alike, so that what they have in common stays so. If all calls had the same
+/// All ranks rotate alike, so that what they have in common stays so. If all calls had the same
 /// gradient, the residuals of equal values would stay equal, and entries that cancel would pile up.
 template <class T>
 class Gradients {

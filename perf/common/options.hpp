@@ -77,8 +77,8 @@ std::optional<Options> parse(int argc, char** argv, const Program& program, int*
 inline constexpr const char* kTransportWords =
     "mpi: ranks from mpirun; ucx: from perf/launch, torchrun or mpirun, the library's messages "
     "over "
-    "UCX; local: threads; simulated: threads over a model of a network, in "
-    "virtual time; nccl: threads, a GPU each";
+    "UCX; local: threads; simulated: threads over a model of a network, in virtual time; nccl: "
+    "threads, a GPU each";
 /// Throws CLI::ValidationError if the transport cannot use vectors in options.memory.
 void check_transport(const Options& options);
 

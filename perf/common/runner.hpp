@@ -57,7 +57,7 @@ template <class T>
 class Runner {
  public:
   virtual ~Runner() = default;
-  /// Prepares the next call, and is not timed. The first call after reset() does not need it.
+  /// Prepares the next call. It precedes every call and is not timed.
   virtual void prepare() {}
   virtual void call() = 0;
   /// Sets the residual to zeros and goes back to the first gradient.

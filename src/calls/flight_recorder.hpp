@@ -41,7 +41,7 @@ class FlightRecorder {
     std::vector<int> peers;         ///< the first kPeers peers of the call's last wait
     size_t all_peers = 0;           ///< number of peers of the last wait; 0: the call has not
                                     ///< waited
-    Clock::time_point waits_since;  ///< the begin of the phase with the last wait
+    Clock::time_point waits_since;  ///< the beginning of the phase with the last wait
   };
 
   FlightRecorder() : records_(std::make_unique<Record[]>(kCalls)) {}

@@ -102,7 +102,7 @@ class Link {
   /// needs it before its first call.
   virtual void attach(Device& device) = 0;
 
-  /// Marks the begin of this rank's part of a call. Throws the error of a peer that has already
+  /// Marks the beginning of this rank's part of a call. Throws the error of a peer that has already
   /// failed in the call.
   virtual void begin_call(uint64_t sequence) = 0;
   /// Marks the end of this rank's part of the call.

@@ -13,11 +13,11 @@ namespace sparsecoll {
 
 // Values of 8 bits with a scale. A code stands for +-n * 2^e; n has at most five significant bits:
 // an integer below 32, then every second one below 64, every fourth one below 128 and so on, up to
-// 1920. The code is a sign, three bits for the range of n, and four for its place in the range. All
-// values with one scale are multiples of 2^e of at most 1920 * 2^e, and so is every part of them.
-// The scale that a part needs by itself is therefore the same or finer, and represents the part
-// exactly: values that are rounded already can be selected from, cut and packed again without a
-// further rounding.
+// 1920. The code is a sign, three bits for the range of n, and four for its number in the range.
+// All values with one scale are multiples of 2^e of at most 1920 * 2^e, and so is every part of
+// them. The scale that a part needs by itself is therefore the same or finer, and represents the
+// part exactly: values that are rounded already can be selected from, cut and packed again without
+// a further rounding.
 
 /// A value in a message: the sign and the number of n, or one of the marks below.
 struct Int8 {
@@ -29,7 +29,7 @@ struct Float<Int8> {
   static constexpr DataType kType = kInt8Values;
 };
 
-inline constexpr double kLargestPlaces = 1920;  // n of code 126
+inline constexpr double kLargestN = 1920;  // n of code 126
 inline constexpr int8_t kInt8Infinity = 127, kInt8NegativeInfinity = -127, kInt8Nan = -128;
 
 /// A scale 2^e as it is sent: e + 137, from 1 to 254. 2^e is a value of float for each of them, and
@@ -69,11 +69,11 @@ constexpr ScaleByte scale_of(Key<A> largest) {
 /// Returns n: the number of at most five significant bits that is nearest to a number from 0 to
 /// 1920. On a tie it returns the one with the even code. It has no branches, which values of
 /// different sizes would make slow.
-constexpr double nearest_places(double places) {
+constexpr double nearest_n(double exact) {
   // The sum has no room for more than the four bits behind the first one, or for fractions.
-  const uint64_t exponent = std::max(std::bit_cast<uint64_t>(places) >> 52, uint64_t{1023 + 4});
+  const uint64_t exponent = std::max(std::bit_cast<uint64_t>(exact) >> 52, uint64_t{1023 + 4});
   const double round = std::bit_cast<double>((exponent + 48) << 52 | uint64_t{1} << 51);
-  return (places + round) - round;
+  return (exact + round) - round;
 }
 
 /// Returns the code of n.
@@ -85,7 +85,7 @@ constexpr int code_of(double n) {
 }
 
 /// Returns n of a code from 0 to 126.
-constexpr int places_of(int code) { return code < 32 ? code : (16 + code % 16) << (code / 16 - 1); }
+constexpr int n_of(int code) { return code < 32 ? code : (16 + code % 16) << (code / 16 - 1); }
 
 /// Returns a value as it is sent: rounded to the nearest n * 2^e, ties to even codes. Finite values
 /// stay finite.
@@ -94,8 +94,8 @@ constexpr Int8 to_int8(A value, ScaleByte scale) {
   if (value != value) return {kInt8Nan};
   if (!finite(value)) return {value > A{0} ? kInt8Infinity : kInt8NegativeInfinity};
   const double exact = static_cast<double>(value) * power_of_two(kScaleBias - scale);
-  const double places = exact < 0 ? -exact : exact;
-  const int code = code_of(nearest_places(places < kLargestPlaces ? places : kLargestPlaces));
+  const double magnitude = exact < 0 ? -exact : exact;
+  const int code = code_of(nearest_n(magnitude < kLargestN ? magnitude : kLargestN));
   return {static_cast<int8_t>(exact < 0 ? -code : code)};
 }
 
@@ -106,9 +106,9 @@ constexpr A from_int8(Int8 sent, ScaleByte scale) {
   constexpr A kInfinity = std::numeric_limits<A>::infinity();
   if (sent.code == kInt8Infinity) return kInfinity;
   if (sent.code == kInt8NegativeInfinity) return -kInfinity;
-  const int places = sent.code < 0 ? -places_of(-sent.code) : places_of(sent.code);
+  const int n = sent.code < 0 ? -n_of(-sent.code) : n_of(sent.code);
   const int e = std::min<int>(scale, kLargestScale) - kScaleBias;  // others come from bad messages
-  return static_cast<A>(places * power_of_two(e));
+  return static_cast<A>(n * power_of_two(e));
 }
 
 /// Returns a value as it is sent over an int8 wire.
@@ -117,8 +117,8 @@ constexpr A rounded_to_int8(A value, ScaleByte scale) {
   if (!finite(value)) return from_int8<A>(to_int8(value, scale), scale);
   const double exact = static_cast<double>(value) * power_of_two(kScaleBias - scale);
   const uint64_t sign = std::bit_cast<uint64_t>(exact) & uint64_t{1} << 63;
-  const auto places = std::bit_cast<double>(std::bit_cast<uint64_t>(exact) ^ sign);
-  const double n = nearest_places(places < kLargestPlaces ? places : kLargestPlaces);
+  const auto magnitude = std::bit_cast<double>(std::bit_cast<uint64_t>(exact) ^ sign);
+  const double n = nearest_n(magnitude < kLargestN ? magnitude : kLargestN);
   const auto signed_n = std::bit_cast<double>(std::bit_cast<uint64_t>(n) | sign);
   // The sum is never a negative zero.
   return static_cast<A>(signed_n * power_of_two(scale - kScaleBias)) + A{0};

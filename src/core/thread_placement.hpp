@@ -19,6 +19,8 @@ struct CpuShare {
   size_t ranks = 1;
   size_t index = 0;  ///< less than `ranks`
 
+  /// Returns whether there are more ranks than CPUs of the calling thread.
+  bool is_crowded() const { return ranks > count_cpus(); }
   bool operator==(const CpuShare&) const = default;
 };
 

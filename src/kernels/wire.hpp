@@ -194,7 +194,7 @@ struct RegionFormat {
 /// Returns whether the header of a message of `size` bytes is valid as far as it alone shows: a
 /// known representation, a type in which values of the tensor are sent, the expected length of the
 /// region, and a size that fits. More bytes may follow, because messages of fixed size are as long
-/// as the longest. `last`: devices do not read plain messages.
+/// as the longest. `last`: the last representation that the reader accepts, dense on devices.
 constexpr bool wire_sound(const WireHeader& header, uint64_t size, DataType type,
                           const RegionFormat& expected,
                           Representation last = Representation::dense) {

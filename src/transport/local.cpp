@@ -115,7 +115,7 @@ class LocalTransport final : public Transport {
 
   void idle(Clock::time_point limit) override {
     if (look_again_) return std::this_thread::sleep_for(std::chrono::microseconds(50));
-    if (state_->spins) {
+    if (!crowded_) {
       const Clock::time_point end = std::min(limit, Clock::now() + kSpin);
       do {
         for (int look = 0; look < kLooks; ++look)
@@ -224,6 +224,7 @@ class LocalTransport final : public Transport {
   std::vector<OpenMessage> open_;  ///< at most one to each peer; without messages that are lost
   size_t sent_ = 0;
   size_t seen_ = 0;
+  const bool crowded_ = cpu_share().is_crowded();
   bool look_again_ = false;  ///< true if no event announces some of the queued messages
   std::atomic<bool> killed_{false};
 };

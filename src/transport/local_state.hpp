@@ -9,7 +9,6 @@
 #include <memory>
 #include <mutex>
 #include <span>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -46,9 +45,7 @@ struct LocalState {
         plan(std::move(faults)),
         recovery_plan(std::move(recovery_faults)),
         ranks_sharing_cpus(ranks),
-        left_for_good(static_cast<size_t>(ranks)) {
-    spins = static_cast<unsigned>(ranks) <= std::thread::hardware_concurrency();
-  }
+        left_for_good(static_cast<size_t>(ranks)) {}
   /// Frees all messages before any pool, because a message that was handed over belongs to its
   /// sender's pool.
   ~LocalState() {
@@ -123,7 +120,6 @@ struct LocalState {
   std::vector<std::atomic<bool>> joined;         ///< by rank: the rank has made its transport here
   FaultPlan plan, recovery_plan;
   int ranks_sharing_cpus;            ///< the ranks of the process; a split inherits the number
-  bool spins;                        ///< true if every rank has a core of its own
   std::weak_ptr<LocalState> parent;  ///< the state of the communicator that was split, or null
   std::vector<int> parent_ranks;     ///< the members' ranks in the parent
   std::mutex splits_mutex;

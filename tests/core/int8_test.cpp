@@ -96,12 +96,12 @@ TEST_CASE("a value rounded to 8 bits and its rounding error add up to the value"
 TEST_CASE("codes count the numbers of five bits, and ties round to even ones") {
   const ScaleByte scale = scale_of<float>(scaled_key(1920.0f));  // 2^0
   for (int code = 0, last = -1; code <= 126; ++code) {
-    const int places = places_of(code);
-    CHECK(places > last);
-    CHECK(places <= last + 1 + (last < 32 ? 0 : last / 16));
-    CHECK(to_int8(static_cast<float>(places), scale).code == code);
-    CHECK(to_int8(static_cast<float>(-places), scale).code == -code);
-    last = places;
+    const int n = n_of(code);
+    CHECK(n > last);
+    CHECK(n <= last + 1 + (last < 32 ? 0 : last / 16));
+    CHECK(to_int8(static_cast<float>(n), scale).code == code);
+    CHECK(to_int8(static_cast<float>(-n), scale).code == -code);
+    last = n;
   }
   CHECK(to_int8(0.5f, scale).code == 0);
   CHECK(to_int8(1.5f, scale).code == 2);

@@ -5,6 +5,9 @@
 // instructions that this machine has, every type, several threads, inputs that defeat estimates,
 // and wrong estimates.
 
+#include "kernels/host/sampled_select.hpp"
+
+#include <algorithm>
 #include <cstring>
 #include <memory>
 #include <vector>
@@ -280,6 +283,27 @@ TEMPLATE_TEST_CASE("what reaches a key, and how much of it there is", "", float,
       }
     }
   }
+}
+
+TEST_CASE("neighbours in a sample have a design effect, independent entries have none") {
+  const std::vector<uint32_t> apart{0, 16, 32, 48}, together{0, 1, 2, 3};
+  CHECK(host::design_effect({}, 4) == 1);
+  CHECK(host::design_effect(apart, 4) == 1);
+  CHECK(host::design_effect(together, 4) == 3);
+}
+
+TEST_CASE("an estimated bound leaves a few more candidates than entries") {
+  Memory memory;
+  Arena arena(memory);
+  const Arena::Scope scope(arena);
+  host::Backend backend(arena, host::best_simd());
+  constexpr size_t n = size_t{1} << 22, k = n / 100;
+  const std::vector<float> values = values_of<float>(Pattern::tailed, n, 1);
+  const uint64_t bound = host::guess_bound<float>(backend, {values.data(), n, {}}, k);
+  const auto found = static_cast<size_t>(
+      std::ranges::count_if(values, [bound](float each) { return key_of(each) >= bound; }));
+  CHECK(found >= k);
+  CHECK(found < k * 5 / 4);
 }
 
 TEST_CASE("a selection stops soon after its deadline") {

@@ -76,7 +76,7 @@ class Span {
   constexpr std::size_t size() const noexcept { return size_; }
   /// Returns true if there are no elements.
   constexpr bool empty() const noexcept { return size_ == 0; }
-  /// Returns the begin of the range.
+  /// Returns the beginning of the range.
   constexpr T* begin() const noexcept { return data_; }
   /// Returns the end of the range.
   constexpr T* end() const noexcept { return data_ + size_; }

@@ -28,7 +28,7 @@ Channel::Channel(Transport& transport, Memory& memory, bool verify, const Channe
       memory_(memory),
       rank_(transport.rank()),
       size_(transport.size()),
-      crowded_(transport.cpu_share().ranks > count_cpus()),
+      crowded_(transport.cpu_share().is_crowded()),
       verify_(verify),
       limits_(limits),
       queues_(static_cast<size_t>(size_)),

@@ -108,7 +108,8 @@ class Channel {
            transport_.shares_memory(peer);
   }
 
-  /// Marks the begin of this rank's part of a call. Throws RemoteError if a peer has already failed
+  /// Marks the beginning of this rank's part of a call. Throws RemoteError if a peer has already
+  /// failed
   /// in the call.
   void begin(uint64_t sequence);
   /// Marks the end of this rank's part of the call.

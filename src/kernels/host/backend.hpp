@@ -14,7 +14,8 @@
 
 namespace sparsecoll::host {
 
-/// The parameters of sampled_select(). Tests change them to reach rare branches.
+/// The parameters of selection by sample (sampled_select.hpp). Tests change them to reach rare
+/// branches.
 struct SelectTuning {
   size_t min_count = 4096;                 ///< shortest vector, in elements
   size_t min_ratio = 4;                    ///< selects at most 1 / min_ratio of the elements

@@ -98,7 +98,8 @@ class CandidateSelection {
     return total;
   }
 
-  /// Counts all keys and sets a bound that at least k entries reach. Begins K1 again.
+  /// Returns a bound that at least k entries reach, by counting all keys. Gives the candidates back
+  /// to the residual, so that K1 can run again.
   uint64_t certain_bound() {
     for (const Chunk<Acc>& each : chunks_)
       for (size_t j = 0; kSentExactly<T> && next_ && j < each.found; ++j)
@@ -129,8 +130,8 @@ class CandidateSelection {
 
  private:
   Arena& arena() { return backend_.arena(); }
-  /// Returns how many candidates a chunk has memory for: the same for all calls of a shape, so that
-  /// later calls allocate nothing.
+  /// Returns for how many keys K2 has memory: the same for all calls of a shape, so that later
+  /// calls allocate nothing.
   size_t scratch_keys() const { return std::min(most_, count_) + kBlock; }
   static uint64_t least_passing_key(const Threshold& t) { return t.ties > 0 ? t.key : t.key + 1; }
 

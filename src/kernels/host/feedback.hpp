@@ -43,11 +43,11 @@ template <class T, class I>
 void put_back(const Feedback& feedback, auto block_size, T* residual) {
   constexpr size_t kAhead = 32;  // this many waits for memory overlap
   const View<T, I> sent(feedback.sent), delivered(feedback.delivered), dropped(feedback.dropped);
-  Cursor<T, I> undelivered(delivered);
+  Cursor<T, I> in_result(delivered);
   std::array<size_t, kAhead> prefetched;
   size_t n = 0;
   for (size_t j = 0; j < sent.nnz; ++j) {
-    if (undelivered.contains(sent.at(j))) continue;
+    if (in_result.contains(sent.at(j))) continue;
     __builtin_prefetch(residual + sent.at(j) * block_size, 1);
     size_t& place = prefetched[n % kAhead];
     if (n >= kAhead) add_entry(sent, place, block_size, residual);
@@ -60,9 +60,9 @@ void put_back(const Feedback& feedback, auto block_size, T* residual) {
     case ResidualRule::paper:
       return;  // under the paper's rule, dropped parts of delivered entries are lost
     case ResidualRule::conserving: {
-      Cursor<T, I> kept(delivered);
+      Cursor<T, I> in_result(delivered);
       for (size_t j = 0; j < dropped.nnz; ++j)
-        if (kept.contains(dropped.at(j))) add_entry(dropped, j, block_size, residual);
+        if (in_result.contains(dropped.at(j))) add_entry(dropped, j, block_size, residual);
       return;
     }
   }

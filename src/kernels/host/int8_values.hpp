@@ -22,12 +22,12 @@
 namespace sparsecoll::host {
 
 /// Calls body(first, last, group) for consecutive entries of one group of indices that share a
-/// scale. Indices count from the first of group 0.
-template <class At, class Body>
-void for_groups(size_t entries, unsigned bits, const At& index_of, const Body& body) {
+/// scale. `group_of` returns the group of an entry.
+template <class GroupOf, class Body>
+void for_groups(size_t entries, const GroupOf& group_of, const Body& body) {
   for (size_t first = 0, last = 0; first < entries; first = last) {
-    const uint64_t group = index_of(first) >> bits;
-    for (last = first + 1; last < entries && index_of(last) >> bits == group;) ++last;
+    const uint64_t group = group_of(first);
+    for (last = first + 1; last < entries && group_of(last) == group;) ++last;
     body(first, last, group);
   }
 }
@@ -36,19 +36,19 @@ void for_groups(size_t entries, unsigned bits, const At& index_of, const Body& b
 /// of the range that no intermediate result overflows or is subnormal.
 class FloatScale {
  public:
-  static constexpr size_t kBlock = 16;  ///< floats that one call takes
-  using Block = std::array<float, kBlock>;
+  static constexpr size_t kLanes = 16;  ///< floats that one call takes
+  using Lanes = std::array<float, kLanes>;
 
   static constexpr bool serves(ScaleByte scale) { return scale > 40 && scale < 210; }
 
   explicit FloatScale(ScaleByte scale)
       : e_(scale - kScaleBias),
-        largest_(std::bit_cast<int32_t>(static_cast<float>(kLargestPlaces * power_of_two(e_)))),
-        per_place_(static_cast<float>(power_of_two(-e_))) {}
+        largest_(std::bit_cast<int32_t>(static_cast<float>(kLargestN * power_of_two(e_)))),
+        per_step_(static_cast<float>(power_of_two(-e_))) {}
 
   /// Rounds values and returns what rounding takes from them.
-  void round(const Block& value, Block& rounded, Block& lost) const {
-    for (size_t i = 0; i < kBlock; ++i) {
+  void round(const Lanes& value, Lanes& rounded, Lanes& lost) const {
+    for (size_t i = 0; i < kLanes; ++i) {
       const auto bits = std::bit_cast<int32_t>(value[i]);
       const int32_t magnitude = bits & kMagnitude;
       const float near = std::bit_cast<float>(nearest(magnitude));
@@ -63,25 +63,25 @@ class FloatScale {
   }
 
   /// Returns the codes of values.
-  std::array<int8_t, kBlock> codes(const Block& value) const {
-    std::array<int32_t, kBlock> wide;
-    for (size_t i = 0; i < kBlock; ++i) {
+  std::array<int8_t, kLanes> codes(const Lanes& value) const {
+    std::array<int32_t, kLanes> wide;
+    for (size_t i = 0; i < kLanes; ++i) {
       const auto bits = std::bit_cast<int32_t>(value[i]);
       const int32_t magnitude = bits & kMagnitude;
       const int32_t near = nearest(magnitude);
-      const auto places = static_cast<int32_t>(std::bit_cast<float>(near) * per_place_);
+      const auto n = static_cast<int32_t>(std::bit_cast<float>(near) * per_step_);
       // `steps` counts codes by the exponent and the four bits behind the leading one, as code_of()
       // does.
       const int32_t steps = (near >> (kMantissa - 4)) - (e_ + kBias + 4 - 1) * 16;
-      const int32_t code = places < 16 ? places : steps;
+      const int32_t code = n < 16 ? n : steps;
       const int32_t sign = bits >> 31;
       const int32_t finite = (code ^ sign) - sign;
       const int32_t infinite = (kInt8Infinity ^ sign) - sign;
       const int32_t other = magnitude > kInfinity ? kInt8Nan : infinite;
       wide[i] = magnitude < kInfinity ? finite : other;
     }
-    std::array<int8_t, kBlock> narrow;
-    for (size_t i = 0; i < kBlock; ++i) narrow[i] = static_cast<int8_t>(wide[i]);
+    std::array<int8_t, kLanes> narrow;
+    for (size_t i = 0; i < kLanes; ++i) narrow[i] = static_cast<int8_t>(wide[i]);
     return narrow;
   }
 
@@ -90,7 +90,7 @@ class FloatScale {
   static constexpr int32_t kMagnitude = 0x7fffffff, kInfinity = 0x7f800000, kNan = 0x7fc00000;
   static constexpr int32_t kSign = std::numeric_limits<int32_t>::min();
 
-  /// Returns nearest_places() times 2^e, for the magnitude of a finite value.
+  /// Returns nearest_n() times 2^e, for the magnitude of a finite value.
   int32_t nearest(int32_t magnitude) const {
     const int32_t clamped = magnitude < largest_ ? magnitude : largest_;
     const int32_t own = clamped >> kMantissa, least = e_ + kBias + 4;
@@ -103,7 +103,7 @@ class FloatScale {
 
   int32_t e_;
   int32_t largest_;
-  float per_place_;
+  float per_step_;
 };
 
 /// Returns the scale of values.
@@ -126,7 +126,7 @@ void round_values(const A* value, size_t n, ScaleByte scale, A* rounded, A* lost
   if constexpr (std::is_same_v<A, float>) {
     if (FloatScale::serves(scale)) {
       const FloatScale fast(scale);
-      for (FloatScale::Block in, out, off; j + in.size() <= n; j += in.size()) {
+      for (FloatScale::Lanes in, out, off; j + in.size() <= n; j += in.size()) {
         std::memcpy(in.data(), value + j, sizeof in);
         fast.round(in, out, off);
         std::memcpy(rounded + j, out.data(), sizeof out);
@@ -148,7 +148,7 @@ void put_codes(std::byte* at, const A* value, size_t n, ScaleByte scale) {
   if constexpr (std::is_same_v<A, float>) {
     if (FloatScale::serves(scale)) {
       const FloatScale fast(scale);
-      for (FloatScale::Block in; j + in.size() <= n; j += in.size()) {
+      for (FloatScale::Lanes in; j + in.size() <= n; j += in.size()) {
         std::memcpy(in.data(), value + j, sizeof in);
         std::memcpy(at + j, fast.codes(in).data(), in.size());
       }
@@ -161,7 +161,7 @@ void put_codes(std::byte* at, const A* value, size_t n, ScaleByte scale) {
 template <class A, class I>
 void round_to_int8(const View<A, I>& in, size_t block_size, unsigned bits, A* rounded, A* lost) {
   for_groups(
-      in.nnz, bits, [&](size_t j) { return in.at(j); },
+      in.nnz, [&](size_t j) { return in.at(j) >> bits; },
       [&](size_t first, size_t last, uint64_t) {
         const size_t begin = first * block_size, n = (last - first) * block_size;
         const A* const value = in.value + begin;
@@ -179,7 +179,7 @@ void put_int8_values(std::byte* at, const A* value, const WireShape& shape,
   const bool by_group = format.scale_by_group(shape);
   if (shape.scales > 0) std::memset(at, 0, shape.scales);
   for_groups(
-      shape.nnz, format.scales.bits, [&](size_t j) { return format.scales.phase + distance_of(j); },
+      shape.nnz, [&](size_t j) { return format.scales.of(distance_of(j)); },
       [&](size_t first, size_t last, uint64_t group) {
         const size_t begin = first * format.block_size, n = (last - first) * format.block_size;
         const ScaleByte scale = scale_of_values(value + begin, n);
@@ -214,8 +214,7 @@ void get_int8_values(const std::byte* at, const WireShape& shape, const RegionFo
     return;
   }
   for_groups(
-      shape.nnz, format.scales.bits, [&](size_t j) { return format.scales.phase + distance_of(j); },
-      convert);
+      shape.nnz, [&](size_t j) { return format.scales.of(distance_of(j)); }, convert);
 }
 
 }  // namespace sparsecoll::host

@@ -116,9 +116,9 @@ size_t find_largest(Backend& backend, std::span<const Acc> values, size_t k,
 }
 
 /// Returns the variance of the number of entries over that of entries which lie independently of
-/// each other, at least 1. It is above 1 if entries are neighbours more often. `index` says where
-/// they lie, in groups of kGroup.
-inline double clustering(std::span<const uint32_t> index, size_t groups) {
+/// each other, at least 1 (Kish 1965: the design effect of a cluster sample). It is above 1 if
+/// entries are neighbours more often. `index` says where they lie, in groups of kGroup.
+inline double design_effect(std::span<const uint32_t> index, size_t groups) {
   double squares = 0;  // sum of the squares of the groups' numbers
   for (size_t j = 0; j < index.size();) {
     const size_t begin = j;
@@ -130,9 +130,12 @@ inline double clustering(std::span<const uint32_t> index, size_t groups) {
 }
 
 /// Estimates a key that almost always at least k entries of gradient + residual reach, and not many
-/// more. The number of sampled entries that reach it is four standard deviations above the share
-/// that k entries have in the sample. If it has a normal distribution, too few entries reach the
-/// key in one of 30,000 calls.
+/// more. The sample has `mean` of k entries on average, with a variance of `mean` if they lie
+/// independently, and up to kGroup times that if they are neighbours. The key is that of the
+/// sampled entry of rank mean + 4 standard deviations + 8: with a normal distribution too few
+/// entries reach it in one of 30,000 calls. The 8 are for small means, whose distribution is not
+/// normal. The first look takes twice the variance of independent entries and measures the design
+/// effect; only if that is above two, a second look follows.
 template <class T>
 uint64_t guess_bound(Backend& backend, const Gradient& gradient, size_t k, SummedVectors* vectors) {
   using Acc = Accumulation<T>;
@@ -151,11 +154,11 @@ uint64_t guess_bound(Backend& backend, const Gradient& gradient, size_t k, Summe
   const Arena::Scope scope(backend.arena());
   const auto sample = Sample<T>(gradient, groups, vectors).take(backend);
   if (sample.empty()) return 1;
-  const size_t most = std::min(largest_rank, rank_at(mean * kGroup));  // the highest clustering
+  const size_t most = std::min(largest_rank, rank_at(mean * kGroup));  // the highest design effect
   const LargestValues<Acc> largest{backend.arena().take<uint32_t>(most),
                                    backend.arena().take<Acc>(most), most};
   size_t n = find_largest(backend, sample, rank, largest);
-  const size_t wanted = rank_at(mean * clustering({largest.index, n}, groups));
+  const size_t wanted = rank_at(mean * design_effect({largest.index, n}, groups));
   if (wanted > most) return 1;
   if (wanted > rank) n = find_largest(backend, sample, wanted, largest);
   if (n < wanted) return 1;

@@ -13,7 +13,7 @@
 namespace sparsecoll::host {
 
 /// Coded indices to be read: an EliasFanoLayout of at most kMaxSimdLowBits low bits. The string
-/// continues for kSimdTail bytes from the begin of its unary part. The region has at most 2^31
+/// continues for kSimdTail bytes from the beginning of its unary part. The region has at most 2^31
 /// indices: any bytes stand for distances below twice that length, so that none wraps.
 struct DecodeTask {
   const std::byte* at;

@@ -74,7 +74,7 @@ void Engine::start(size_t ranks, const std::string& devices) {
 
 // UCX ends this process if a connect() that waits succeeds and the peer ends before the first
 // send(): UCX then marks the connection as failed before it marks it as one that sends, and an
-// assertion in uct_tcp_ep_destroy_progress() expects that it does not send, in all versions so far.
+// assertion in uct_tcp_ep_destroy_progress() expects that it does not send (1.13 and later).
 void Engine::connect_later(ucp_config_t* config) const {
   if (environment("UCX_TCP_CONN_NB") || !may_use_tcp()) return;
   unsigned major = 0, minor = 0, release = 0;

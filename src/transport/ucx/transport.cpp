@@ -285,7 +285,7 @@ class UcxTransport final : public Transport {
   std::shared_ptr<Mailbox> next_;  ///< receives the messages of the next split
   std::vector<Open> outgoing_;     ///< by peer
   uint64_t seen_ = 0;              ///< Mailbox::events() at the last poll()
-  const bool crowded_ = cpu_share().ranks > own_cpus().size();
+  const bool crowded_ = cpu_share().is_crowded();
   bool left_ = false;
   bool recovers_ = false;  ///< recovery() has made a transport, which leaves by itself
   std::atomic<bool> interrupted_{false};

@@ -68,7 +68,6 @@ void Worker::send(const std::shared_ptr<Mailbox>& from, const Outgoing& message)
   if (peer.rank == rank_) return deliver(message.header, message.bytes);
   MessageHeader header = message.header;
   ConstBytes left = message.bytes;
-  if (peer.failed) return;
   const size_t most = connect(peer, message.path).fragment;
   if (peer.failed) return;
   do {

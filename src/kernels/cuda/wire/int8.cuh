@@ -101,7 +101,7 @@ __global__ void __launch_bounds__(kThreads)
           const size_t begin = first * block_size, end = last * block_size;
           const ScaleByte scale = scale_of_values(value, begin, end);
           // Entries that share a scale also share its position, except where each has its own.
-          const bool one = plan.shape.scales == format.scales.number(format.length);
+          const bool one = format.scale_by_group(plan.shape);
           const size_t end_of_scales = one ? first + 1 : last;
           for (size_t j = first + threadIdx.x % 32; j < end_of_scales; j += 32)
             scales[format.scale_position(plan.shape, j, distance_of(j))] = std::byte{scale};
