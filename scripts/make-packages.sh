@@ -2,12 +2,19 @@
 # SPDX-FileCopyrightText: 2026 The sparsecoll authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# make-packages.sh [FOLDER]
-# Builds the Debian packages of sparsecoll for this system and puts them into FOLDER (build/packages/deb).
-# Installs what that needs. Checks them with lintian where it is installed. docs/packages.md lists the packages.
-# DEBFULLNAME and DEBEMAIL name their maintainer.
+# Builds the Debian packages of sparsecoll for this system. docs/packages.md lists them.
+usage="usage: scripts/make-packages.sh [FOLDER]
+  FOLDER  gets the packages (build/packages/deb); packages that are there are deleted
+Installs what the build needs. Checks the packages with lintian where it is installed. DEBFULLNAME and DEBEMAIL name
+their maintainer."
 set -euo pipefail
 cd "$(dirname "$0")/.."
+# shellcheck source=scripts/options.sh
+. scripts/options.sh
+case ${1:-} in
+  -h | --help) echo "$usage" && exit 0 ;;
+  -*) no_option "$1" "$usage" ;;
+esac
 folder=$(realpath -m "${1:-build/packages/deb}")
 
 scripts/install-packages.sh build-essential gfortran cmake ninja-build pkg-config libopenmpi-dev openmpi-bin \
@@ -15,7 +22,8 @@ scripts/install-packages.sh build-essential gfortran cmake ninja-build pkg-confi
 
 cmake --preset packages
 cmake --build --preset packages --parallel "$(nproc)"
-rm -rf "$folder"
+mkdir -p "$folder"
+rm -f "$folder"/*.deb
 cpack --config build/packages/CPackConfig.cmake -B "$folder"
 rm -rf "$folder/_CPack_Packages"
 ls -l "$folder"

@@ -2,12 +2,19 @@
 # SPDX-FileCopyrightText: 2026 The sparsecoll authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# make-site.sh [FOLDER]
-# Makes the site of the documentation: README, the pages of docs/ and perf/, the reference of the C and C++
-# API, with a search over all of it. The site is in FOLDER/html (build/site/html); it needs no server.
-# Installs Doxygen and Sphinx where they are missing. docs/testing.md says how pages are checked.
+# Makes the site of the documentation. docs/testing.md says how its pages are checked.
+usage="usage: scripts/make-site.sh [FOLDER]
+  FOLDER  gets the site in its subfolder html (build/site)
+The site has README, the pages of docs/ and perf/, the reference of the C and C++ API, and a search over all of it. It
+needs no server. Installs Doxygen and Sphinx where they are missing."
 set -euo pipefail
 cd "$(dirname "$0")/.."
+# shellcheck source=scripts/options.sh
+. scripts/options.sh
+case ${1:-} in
+  -h | --help) echo "$usage" && exit 0 ;;
+  -*) no_option "$1" "$usage" ;;
+esac
 folder=${1:-build/site}
 
 scripts/install-packages.sh doxygen python3-sphinx python3-myst-parser python3-breathe furo
