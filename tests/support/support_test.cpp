@@ -53,15 +53,20 @@ int run_in_child(const Body& body, std::string& text) {
 
 TEST_CASE("the hang guard names the ranks that stay and ends the process") {
   std::string text;
-  const int status = run_in_child(
-      [] {
-        HangGuard guard("a test of itself", 3, std::chrono::milliseconds(50));
-        guard.leave(1);
-        std::this_thread::sleep_for(std::chrono::seconds(20));
-      },
-      text);
-  CHECK(WIFSIGNALED(status));
-  CHECK(text.find("a test of itself") != std::string::npos);
+  // A guard whose limit passes before rank 1 has left, on a busy machine, names that rank, too.
+  for (int limit_ms = 50; limit_ms <= 12800 && text.find("inside: 0 2\n") == std::string::npos;
+       limit_ms *= 4) {
+    text.clear();
+    const int status = run_in_child(
+        [limit_ms] {
+          HangGuard guard("a test of itself", 3, std::chrono::milliseconds(limit_ms));
+          guard.leave(1);
+          std::this_thread::sleep_for(std::chrono::seconds(60));
+        },
+        text);
+    CHECK(WIFSIGNALED(status));
+    CHECK(text.find("a test of itself") != std::string::npos);
+  }
   CHECK(text.find("still inside: 0 2\n") != std::string::npos);
 }
 
