@@ -8,6 +8,7 @@
 
 #include "api/communicators.hpp"
 #include "support/catch.hpp"
+#include "support/longer_deadlines.hpp"
 #include "support/step.hpp"
 #include "transport/forwarding_transport.hpp"
 
@@ -15,9 +16,12 @@ namespace sparsecoll::unit {
 namespace {
 
 constexpr int kDeadlineMs = 2000;
-constexpr auto kDelay = std::chrono::milliseconds(1600);
-// A call whose second wait had a deadline of its own would take 3.6 s.
-constexpr double kLimit = 3.0;
+// Of the deadline. A call whose second wait had a deadline of its own would take 1.8 of it.
+constexpr double kDelay = 0.8, kLimit = 1.5;
+
+std::chrono::duration<double> seconds_of(double deadlines, int deadline_ms) {
+  return std::chrono::duration<double>(deadlines * deadline_ms / 1000);
+}
 
 /// Ends collectively, as over MPI. With `keeps_gossip`, gossip never leaves this rank.
 class CollectiveEnd final : public ForwardingTransport {
@@ -38,53 +42,63 @@ std::vector<std::unique_ptr<Transport>> make_transports(bool keeps_gossip) {
   return transports;
 }
 
-sparsecollConfig_t queueing(int blocking) {
+sparsecollConfig_t queueing(int blocking, int deadline_ms) {
   sparsecollConfig_t config = test::default_config();
-  config.timeoutMs = kDeadlineMs;
+  config.timeoutMs = deadline_ms;
   config.blocking = blocking;
   return config;
 }
 
 /// Destroys the communicator of a rank. Returns "" if that ends with a Timeout and in time.
-std::string destroy_in_time(Communicators& ranks, int rank) {
+std::string destroy_in_time(Communicators& ranks, int rank, int deadline_ms) {
   const auto start = Clock::now();
   const sparsecollResult_t result = ranks.destroy(rank);
   const std::chrono::duration<double> took = Clock::now() - start;
-  if (took.count() > kLimit) return text("destroy took ", took.count(), " s");
+  if (took > seconds_of(kLimit, deadline_ms)) return text("late: took ", took.count(), " s");
   return result == sparsecollTimeout ? "" : text("destroy returned ", result);
 }
 
-TEST_CASE("destroy: queued calls and the end with the other ranks have one deadline") {
-  Communicators ranks(make_transports(false), queueing(0));
+std::string destroy_after_queued_calls(int deadline_ms) {
+  Communicators ranks(make_transports(false), queueing(0, deadline_ms));
   for (int rank = 0; rank < 2; ++rank) ranks[rank].start();
-  CHECK(ranks.run("destroy", [&](int rank) -> std::string {
+  return ranks.run("destroy", [&](int rank) -> std::string {
     const std::vector<float> x(4, 1.0f);
     std::vector<float> y(4);
-    if (rank == 1) std::this_thread::sleep_for(kDelay);
+    if (rank == 1) std::this_thread::sleep_for(seconds_of(kDelay, deadline_ms));
     sparseAllreduce(x.data(), y.data(), 4, 4, sparsecollFloat32, sparsecollSum, nullptr,
                     ranks.handle(rank), nullptr);
-    if (rank == 0) return destroy_in_time(ranks, rank);  // the other rank never destroys its own
+    // The other rank never destroys its own.
+    if (rank == 0) return destroy_in_time(ranks, rank, deadline_ms);
     return test::expect("synchronize", sparsecollCommSynchronize(ranks.handle(1)),
                         sparsecollSuccess, ranks.handle(1));
-  }) == "");
+  });
 }
 
-TEST_CASE("destroy: the end with the other ranks and that of gossip have one deadline") {
-  Communicators ranks(make_transports(true), queueing(1));
-  CHECK(ranks.run("destroy", [&](int rank) -> std::string {
+TEST_CASE("destroy: queued calls and the end with the other ranks have one deadline") {
+  CHECK(test::with_longer_deadlines(kDeadlineMs, destroy_after_queued_calls) == "");
+}
+
+std::string destroy_after_gossip(int deadline_ms) {
+  Communicators ranks(make_transports(true), queueing(1, deadline_ms));
+  return ranks.run("destroy", [&](int rank) -> std::string {
     const sparsecollPushSumConfig_t config = SPARSECOLL_PUSHSUM_CONFIG_INITIALIZER;
     sparsecollPushSum_t state = nullptr;
     const sparsecollResult_t made =
         sparsecollPushSumCreate(&state, 4, sparsecollFloat32, &config, ranks.handle(rank));
     if (made != sparsecollSuccess) return test::explain(made, ranks.handle(rank));
-    if (rank == 0) return destroy_in_time(ranks, rank);
-    std::this_thread::sleep_for(kDelay);
+    if (rank == 0) return destroy_in_time(ranks, rank, deadline_ms);
+    std::this_thread::sleep_for(seconds_of(kDelay, deadline_ms));
     ranks.destroy(rank);
     return "";
-  }) == "");
+  });
+}
+
+TEST_CASE("destroy: the end with the other ranks and that of gossip have one deadline") {
+  CHECK(test::with_longer_deadlines(kDeadlineMs, destroy_after_gossip) == "");
 }
 
 TEST_CASE("a peer that is missing in a queued call holds no later function for longer") {
+  constexpr int kShortMs = 600;
   const std::vector<float> x(4, 1.0f);
   std::vector<float> y(4), read(4);
   const auto functions = std::to_array<std::function<sparsecollResult_t(sparsecollComm_t)>>({
@@ -101,9 +115,7 @@ TEST_CASE("a peer that is missing in a queued call holds no later function for l
       },
   });
   for (size_t f = 0; f < functions.size(); ++f) {
-    sparsecollConfig_t config = queueing(0);
-    config.timeoutMs = 300;
-    Communicators ranks(make_transports(false), config);
+    Communicators ranks(make_transports(false), queueing(0, kShortMs));
     for (int rank = 0; rank < 2; ++rank) ranks[rank].start();
     const sparsecollComm_t comm = ranks.handle(0);
     const auto start = Clock::now();
@@ -112,7 +124,9 @@ TEST_CASE("a peer that is missing in a queued call holds no later function for l
                       nullptr);
     INFO("function " << f);
     CHECK(functions[f](comm) == sparsecollTimeout);
-    CHECK(std::chrono::duration<double>(Clock::now() - start).count() < 3.0);
+    // One deadline; a second one for each call would be twenty.
+    CHECK(std::chrono::duration<double>(Clock::now() - start).count() <
+          kShortMs / 1000.0 + test::patience());
     CHECK(ranks.destroy(0) == sparsecollSuccess);
   }
 }

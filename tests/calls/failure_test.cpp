@@ -10,6 +10,7 @@
 
 #include "calls/channel_ranks.hpp"
 #include "support/catch.hpp"
+#include "support/config.hpp"
 
 namespace sparsecoll::unit {
 namespace {
@@ -46,7 +47,8 @@ TEST_CASE("the error of a deadline names the ranks that sent nothing") {
           });
         });
     if (seconds_since(start) < 0.15) return "failed before the deadline";
-    return seconds_since(start) < 1.15 ? verdict : "failed long after the deadline";
+    return seconds_since(start) < 0.15 + test::patience() ? verdict
+                                                          : "failed long after the deadline";
   }) == "");
 }
 
@@ -90,7 +92,7 @@ TEST_CASE("a call that a peer completed goes on when the peer fails in a later c
                      [&] { receive_from_rank_1(two[0]); }) == "");
 }
 
-TEST_CASE("an abort from another thread ends a wait within a second") {
+TEST_CASE("an abort from another thread ends a wait at once") {
   ChannelRanks ranks(2);
   std::thread other([&] {
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
@@ -100,7 +102,7 @@ TEST_CASE("an abort from another thread ends a wait within a second") {
   CHECK(expect_error(sparsecollInvalidUsage, "abort", [&] { receive_from_rank_1(ranks[0]); }) ==
         "");
   other.join();
-  CHECK(seconds_since(start) < 1.05);
+  CHECK(seconds_since(start) < 0.05 + test::patience());
   CHECK(ranks[0].channel().aborted());
   CHECK(expect_error(sparsecollRemoteError, "rank 0 has destroyed or aborted", [&] {
           ranks[1].call(call_with_k(7),
