@@ -3,12 +3,14 @@
 
 // Tests of ranks that are slow, late, or never make a call, and of delayed messages.
 
+#include <atomic>
 #include <chrono>
 #include <thread>
 
 #include "api/communicators.hpp"
 #include "fault/cases.hpp"
 #include "support/catch.hpp"
+#include "support/longer_deadlines.hpp"
 #include "support/step.hpp"
 
 namespace sparsecoll::fault {
@@ -82,9 +84,11 @@ std::string expect_failure(const Report& report, double limit) {
 TEST_CASE("a rank that is slow to 0.8 of the deadline changes no result") {
   const auto all = cases({2, 5});
   CHECK(run_cases(all.size(), [&](size_t i) {
-          return run(all[i], 4000, {}, [&](int rank, const auto& call) {
-            if (rank == all[i].special) std::this_thread::sleep_for(milliseconds(3200));
-            return expect_success(call());
+          return test::with_longer_deadlines(4000, [&](int ms) {
+            return run(all[i], ms, {}, [&](int rank, const auto& call) {
+              if (rank == all[i].special) std::this_thread::sleep_for(milliseconds(ms * 8 / 10));
+              return expect_success(call());
+            });
           });
         }) == "");
 }
@@ -107,10 +111,13 @@ TEST_CASE("if a rank never makes a call, the others fail in time and change noth
 TEST_CASE("a rank that makes a call after the deadline fails at once") {
   const auto all = cases({2, 3});
   CHECK(run_cases(all.size(), [&](size_t i) {
+          std::atomic<int> failed{0};
           return run(all[i], 250, {}, [&](int rank, const auto& call) -> std::string {
             const bool late = rank == all[i].special;
-            if (late) std::this_thread::sleep_for(milliseconds(600));
-            return expect_failure(call(), late ? 0.2 * test::patience() : 0.25 + test::patience());
+            while (late && failed < all[i].P - 1) std::this_thread::sleep_for(milliseconds(1));
+            const Report report = call();
+            ++failed;
+            return expect_failure(report, (late ? 0 : 0.25) + test::patience());
           });
         }) == "");
 }

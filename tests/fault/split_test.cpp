@@ -11,6 +11,7 @@
 #include "api/communicators.hpp"
 #include "support/catch.hpp"
 #include "support/config.hpp"
+#include "support/longer_deadlines.hpp"
 
 namespace sparsecoll::fault {
 namespace {
@@ -21,12 +22,12 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-/// Delays all messages of rank 0 for 20 s. Rank 1 waits for the color of rank 0; rank 0 waits for
+/// Delays all messages of rank 0 for 1000 s. Rank 1 waits for the color of rank 0; rank 0 waits for
 /// rank 1 in the new communicator.
 FaultPlan keep_rank_1_waiting() {
   return [](int sender, int, size_t) {
     MessageFault fault;
-    if (sender == 0) fault.delay = milliseconds(20000);
+    if (sender == 0) fault.delay = milliseconds(1000000);
     return fault;
   };
 }
@@ -54,36 +55,40 @@ TEST_CASE("if a rank does not join the new communicator, the split fails on the 
   aborter.join();
 }
 
-TEST_CASE("a split has one deadline for the old and the new communicator") {
+std::string split_within(int deadline_ms) {
   sparsecollConfig_t config = test::default_config();
-  config.timeoutMs = 3000;
+  config.timeoutMs = deadline_ms;
   // Rank 0 waits for the color of rank 1, then for rank 1 in the new communicator. Rank 1 never
   // receives the color of rank 0.
-  unit::Communicators ranks(2, config, [](int sender, int, size_t) {
+  unit::Communicators ranks(2, config, [deadline_ms](int sender, int, size_t) {
     MessageFault fault;
-    fault.delay = milliseconds(sender == 0 ? 20000 : 2500);
+    fault.delay = milliseconds(sender == 0 ? 7 * deadline_ms : deadline_ms * 5 / 6);
     return fault;
   });
-  CHECK(ranks.run("split", [&](int rank) -> std::string {
+  return ranks.run("split", [&](int rank) -> std::string {
     sparsecollComm_t child = nullptr;
     const auto start = Clock::now();
     const sparsecollResult_t got = sparsecollCommSplit(ranks.handle(rank), 0, 0, &child, nullptr);
-    const double late = seconds_since(start) - 3.0;
-    if (late > test::patience()) return std::to_string(late) + " s after the deadline";
-    if (rank == 0 && got == sparsecollRemoteError) return "";  // rank 1's deadline passed first
+    // A second deadline would end 5/6 after the first.
+    if (seconds_since(start) > deadline_ms / 1000.0 * 4 / 3) return "the error came late";
+    if (got == sparsecollRemoteError) return "";  // the other rank's deadline passed first
     return got == sparsecollTimeout ? "" : test::explain(got, ranks.handle(rank));
-  }) == "");
+  });
 }
 
-TEST_CASE("an error of the new communicator says that its ranks are meant") {
+TEST_CASE("a split has one deadline for the old and the new communicator") {
+  CHECK(test::with_longer_deadlines(3000, split_within) == "");
+}
+
+std::string miss_rank_0_of_the_child(int deadline_ms) {
   sparsecollConfig_t config = test::default_config();
-  config.timeoutMs = 2000;
+  config.timeoutMs = deadline_ms;
   unit::Communicators ranks(2, config, keep_rank_1_waiting());
-  CHECK(ranks.run("split", [&](int rank) -> std::string {
+  return ranks.run("split", [&](int rank) -> std::string {
     const sparsecollComm_t comm = ranks.handle(rank);
     sparsecollComm_t child = nullptr;
     // Rank 1 begins later, so that its deadline is not the first to pass.
-    if (rank == 1) std::this_thread::sleep_for(milliseconds(1000));
+    if (rank == 1) std::this_thread::sleep_for(milliseconds(deadline_ms / 2));
     const sparsecollResult_t got = sparsecollCommSplit(comm, 0, -rank, &child, nullptr);
     if (rank == 1) return got == sparsecollSuccess ? "rank 1 received a color" : "";
     const std::string message = sparsecollGetLastError(comm);
@@ -91,7 +96,11 @@ TEST_CASE("an error of the new communicator says that its ranks are meant") {
         message.find("in the new communicator, where this rank is 1 of 2: ") != std::string::npos &&
         message.find("nothing was heard from rank 0") != std::string::npos;
     return got == sparsecollTimeout && named ? "" : text(got, ": ", message);
-  }) == "");
+  });
+}
+
+TEST_CASE("an error of the new communicator says that its ranks are meant") {
+  CHECK(test::with_longer_deadlines(2000, miss_rank_0_of_the_child) == "");
 }
 
 TEST_CASE("an abort ends a split that waits in the new communicator") {
