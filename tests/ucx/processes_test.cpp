@@ -16,6 +16,7 @@
 
 #include "support/catch.hpp"
 #include "support/deviations.hpp"
+#include "support/longer_deadlines.hpp"
 
 namespace sparsecoll::test {
 namespace {
@@ -23,7 +24,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr int kDeadlineMs = 20000;
-constexpr int kStoppedDeadlineMs = 2000;
+constexpr int kStoppedDeadlineMs = 2000;  ///< at first
 
 std::string error_of(sparsecollComm_t comm, sparsecollResult_t result) {
   return std::string(sparsecollGetErrorString(result)) + ": " + sparsecollGetLastError(comm);
@@ -65,9 +66,34 @@ TEST_CASE("processes find each other by an id, compute, split and end") {
 /// Memory that the processes share.
 struct Shared {
   std::atomic<int64_t> died{0};  ///< when the victim was hit, in ns of the steady clock
+  std::atomic<int> failed{0};    ///< ranks whose call has failed
+  std::atomic<int> arrived{0};   ///< ranks that come to the init next
+  std::atomic<int> answered{0};  ///< ranks whose init has returned
 };
 
-/// Hits this process with the signal a while after the first calls.
+/// Makes a Shared in memory that processes forked later share.
+class SharedMemory {
+ public:
+  SharedMemory() {
+    void* const memory =
+        mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) throw std::runtime_error("mmap");
+    shared_ = new (memory) Shared;
+  }
+  ~SharedMemory() { munmap(shared_, sizeof(Shared)); }
+  SharedMemory(const SharedMemory&) = delete;
+  SharedMemory& operator=(const SharedMemory&) = delete;
+  Shared& operator*() const { return *shared_; }
+
+ private:
+  Shared* shared_;
+};
+
+void wait_until(const std::atomic<int>& count, int wanted) {
+  while (count < wanted) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+}
+
+/// Hits this process with the signal in a while.
 void hit_later(Shared& shared, int signal) {
   std::thread([&shared, signal] {
     std::this_thread::sleep_for(std::chrono::milliseconds(300));
@@ -83,6 +109,7 @@ struct Hit {
   std::size_t count;  ///< values of each call
   int signal = SIGKILL;
   bool has_child = false;  ///< the victim has a forked child, which lives on
+  int deadline_ms = kDeadlineMs;
 };
 
 /// Makes calls until one fails. Returns "" if it failed as it should.
@@ -90,56 +117,57 @@ std::string call_until_failure(sparsecollComm_t comm, int rank, const Hit& hit, 
   const bool stopped = hit.signal == SIGSTOP;
   sparsecollResult_t result = sparsecollSuccess;
   float value = 0;
-  while (result == sparsecollSuccess) result = sum(comm, hit.count, rank, &value);
+  for (int call = 0; result == sparsecollSuccess; ++call) {
+    // After the first call, because then all ranks have left the init.
+    if (rank == hit.victim && call == 1) hit_later(shared, hit.signal);
+    result = sum(comm, hit.count, rank, &value);
+  }
   const auto now = Clock::now().time_since_epoch().count();
+  ++shared.failed;
   const double seconds = static_cast<double>(now - shared.died) / 1e9;
   const std::string message = error_of(comm, result);
   if (shared.died == 0) return "too early: " + message;
-  if (seconds > (stopped ? kStoppedDeadlineMs / 1000.0 + 2 : 2))
-    return "after " + std::to_string(seconds) + " s: " + message;
+  if (seconds > (stopped ? hit.deadline_ms / 1000.0 : 0) + patience())
+    return "late, after " + std::to_string(seconds) + " s: " + message;
   if (!has_word(message, "rank " + std::to_string(hit.victim))) return "not named: " + message;
   if (result != (stopped ? sparsecollTimeout : sparsecollRemoteError) &&
       result != sparsecollRemoteError)
     return "another error: " + message;
   const auto before = Clock::now();
   sparsecollCommDestroy(comm);
-  if (Clock::now() - before > std::chrono::seconds(2)) return "the destroy waits";
+  if (Clock::now() - before > std::chrono::duration<double>(patience())) return "the destroy waits";
   return "";
 }
 
-void hit_a_rank(const Hit& hit) {
-  void* const memory =
-      mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  REQUIRE(memory != MAP_FAILED);
-  Shared& shared = *new (memory) Shared;
+std::string hit_a_rank(const Hit& hit) {
+  const SharedMemory memory;
+  Shared& shared = *memory;
   const bool stopped = hit.signal == SIGSTOP;
   const auto body = [&](int rank, const sparsecollUniqueId& id) {
     sparsecollComm_t comm = nullptr;
     sparsecollConfig_t config = SPARSECOLL_CONFIG_INITIALIZER;
-    config.timeoutMs = stopped ? kStoppedDeadlineMs : kDeadlineMs;
+    config.timeoutMs = hit.deadline_ms;
     if (sparsecollCommInitRank(&comm, hit.P, id, rank, &config) != sparsecollSuccess)
       return std::string(sparsecollGetLastError(nullptr));
-    if (rank == hit.victim) {
-      if (hit.has_child && fork() == 0) {
-        sleep(5);
-        _exit(0);
-      }
-      hit_later(shared, hit.signal);
+    if (rank == hit.victim && hit.has_child && fork() == 0) {
+      alarm(60);
+      wait_until(shared.failed, hit.P - 1);
+      _exit(0);
     }
     return call_until_failure(comm, rank, hit, shared);
   };
-  CHECK(joined(run_processes(hit.P, 60, body, stopped ? hit.victim : -1), hit.victim) == "");
-  munmap(memory, sizeof(Shared));
+  return joined(run_processes(hit.P, 60 + hit.deadline_ms / 250, body, stopped ? hit.victim : -1),
+                hit.victim);
 }
 
 TEST_CASE("a killed process is noticed long before the deadline, and named") {
   for (const std::size_t count : {std::size_t{10}, std::size_t{3000}, std::size_t{1} << 20})
-    for (const int victim : {2, 0}) hit_a_rank({4, victim, count});
-  hit_a_rank({2, 1, 100000});
+    for (const int victim : {2, 0}) CHECK(hit_a_rank({4, victim, count}) == "");
+  CHECK(hit_a_rank({2, 1, 100000}) == "");
 }
 
 TEST_CASE("a killed process is noticed although its child lives on") {
-  hit_a_rank({3, 1, 1000, SIGKILL, true});
+  CHECK(hit_a_rank({3, 1, 1000, SIGKILL, true}) == "");
 }
 
 TEST_CASE("a forked child is refused over UCX, and its parent goes on") {
@@ -174,21 +202,35 @@ TEST_CASE("a forked child is refused over UCX, and its parent goes on") {
 // With more ranks one may name another that waits for the stopped one itself.
 TEST_CASE("a process that is stopped is named at the deadline") {
   for (const std::size_t count : {std::size_t{10}, std::size_t{100000}})
-    hit_a_rank({2, 1, count, SIGSTOP});
+    CHECK(with_longer_deadlines(kStoppedDeadlineMs, [&](int ms) {
+            return hit_a_rank({2, 1, count, SIGSTOP, false, ms});
+          }) == "");
+}
+
+/// Rank 2 is killed. The others come to the init together.
+std::string come_without_rank_2(int deadline_ms) {
+  const SharedMemory memory;
+  Shared& shared = *memory;
+  const auto body = [&](int rank, const sparsecollUniqueId& id) {
+    if (rank == 2) kill(getpid(), SIGKILL);
+    ++shared.arrived;
+    wait_until(shared.arrived, 2);
+    sparsecollComm_t comm = nullptr;
+    sparsecollConfig_t config = SPARSECOLL_CONFIG_INITIALIZER;
+    config.timeoutMs = deadline_ms;
+    const sparsecollResult_t result = sparsecollCommInitRank(&comm, 3, id, rank, &config);
+    const std::string message = sparsecollGetLastError(nullptr);
+    ++shared.answered;
+    if (rank == 0) wait_until(shared.answered, 2);  // the rendezvous lives in this process
+    return result == sparsecollTimeout && has_word(message, "rank 2")
+               ? ""
+               : "at the deadline: " + message;
+  };
+  return joined(run_processes(3, 30 + deadline_ms / 250, body), 2);
 }
 
 TEST_CASE("a process that is killed before the others have come is named at the deadline") {
-  const auto verdicts = run_processes(3, 30, [](int rank, const sparsecollUniqueId& id) {
-    if (rank == 2) kill(getpid(), SIGKILL);
-    sparsecollComm_t comm = nullptr;
-    sparsecollConfig_t config = SPARSECOLL_CONFIG_INITIALIZER;
-    config.timeoutMs = 3000;
-    const sparsecollResult_t result = sparsecollCommInitRank(&comm, 3, id, rank, &config);
-    const std::string message = sparsecollGetLastError(nullptr);
-    if (rank == 0) sleep(2);  // the rendezvous lives until the other has its answer
-    return result == sparsecollTimeout && has_word(message, "rank 2") ? "" : message;
-  });
-  CHECK(joined(verdicts, 2) == "");
+  CHECK(with_longer_deadlines(3000, come_without_rank_2) == "");
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include "support/all_calls.hpp"
 #include "support/catch.hpp"
 #include "support/folder.hpp"
+#include "support/longer_deadlines.hpp"
 #include "support/processes.hpp"
 #include "support/signal_storm.hpp"
 #include "support/sweep.hpp"
@@ -86,11 +87,13 @@ TEST_CASE("inits, calls and ends over UCX take no notice of signals") {
   }
 }
 
-/// Rank 1 does not call. The deadline is that of the init, or of a call.
-std::string wait_in_vain(int rank, const sparsecollUniqueId& id, bool in_init) {
-  constexpr double kDeadline = 0.5;
+/// Rank 1 does not call. The deadline is that of the init, or of a call. `over` is in memory that
+/// the ranks share.
+std::string wait_in_vain(int rank, const sparsecollUniqueId& id, bool in_init, int deadline_ms,
+                         std::atomic<bool>& over) {
+  const double deadline = deadline_ms / 1000.0;
   sparsecollConfig_t config = default_config();
-  config.timeoutMs = static_cast<int>(1000 * kDeadline);
+  config.timeoutMs = deadline_ms;
   sparsecollComm_t comm = nullptr;
   const SignalStorm storm, everywhere(SignalStorm::To::process);
   if (rank == 1 && in_init) return "";
@@ -98,9 +101,12 @@ std::string wait_in_vain(int rank, const sparsecollUniqueId& id, bool in_init) {
   sparsecollResult_t result = sparsecollCommInitRank(&comm, 2, id, rank, &config);
   std::string message = sparsecollGetLastError(nullptr);
   if (!in_init) {
-    if (result != sparsecollSuccess) return message;
+    if (result != sparsecollSuccess) {
+      over = true;
+      return "late in the init: " + message;
+    }
     if (rank == 1) {
-      std::this_thread::sleep_for(std::chrono::seconds(2));
+      while (!over) std::this_thread::yield();
       return "";
     }
     std::vector<float> x(10, 1);
@@ -109,19 +115,26 @@ std::string wait_in_vain(int rank, const sparsecollUniqueId& id, bool in_init) {
     message = sparsecollGetLastError(comm);
   }
   const std::chrono::duration<double> took = Clock::now() - start;
+  over = true;
   if (result != sparsecollTimeout) return message;
   // The rendezvous reports the missing ranks a quarter of a short deadline earlier.
-  if (took.count() < (in_init ? 0.7 : 1) * kDeadline) return "early: " + message;
-  return took.count() > kDeadline + patience() ? "late: " + message : "";
+  if (took.count() < (in_init ? 0.7 : 1) * deadline) return "early: " + message;
+  return took.count() > deadline + patience() ? "late: " + message : "";
 }
 
 TEST_CASE("signals neither shorten nor lengthen a deadline over UCX") {
-  for (const bool in_init : {true, false}) {
-    const auto body = [&](int rank, const sparsecollUniqueId& id) {
-      return wait_in_vain(rank, id, in_init);
-    };
-    CHECK(joined(run_processes(2, 60, body)) == "");
-  }
+  void* const shared = mmap(nullptr, sizeof(std::atomic<bool>), PROT_READ | PROT_WRITE,
+                            MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  REQUIRE(shared != MAP_FAILED);
+  for (const bool in_init : {true, false})
+    CHECK(with_longer_deadlines(500, [&](int ms) {
+            auto& over = *new (shared) std::atomic<bool>(false);
+            const auto body = [&](int rank, const sparsecollUniqueId& id) {
+              return wait_in_vain(rank, id, in_init, ms, over);
+            };
+            return joined(run_processes(2, 120, body));
+          }) == "");
+  munmap(shared, sizeof(std::atomic<bool>));
 }
 
 }  // namespace
