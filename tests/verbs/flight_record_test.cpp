@@ -13,12 +13,15 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <thread>
 
 #include "support/attempt.hpp"
 #include "support/catch.hpp"
 #include "support/folder.hpp"
+#include "support/longer_deadlines.hpp"
 #include "support/sweep.hpp"
 #include "support/typed.hpp"
 #include "support/variable.hpp"
@@ -69,35 +72,44 @@ std::string blame(const Folder& folder) {
   return printed;
 }
 
-sparsecollConfig_t quick(const Mode& mode) {
-  sparsecollConfig_t config = config_of(mode);
-  config.timeoutMs = 400;
-  return config;
+/// Makes three calls, and a fourth without one rank. Returns what is wrong.
+std::string miss_a_rank(const Ranks& ranks, const Mode& mode, int missing) {
+  std::atomic<int> failed{0};
+  return ranks.run("a missing rank", [&](int rank) -> std::string {
+    for (int call = 0; call < 3; ++call) {
+      const sparsecollResult_t result = call_of(mode, ranks.comm(rank));
+      if (result != sparsecollSuccess) {
+        ++failed;
+        return explain(result, ranks.comm(rank));
+      }
+    }
+    if (rank == missing) {
+      while (failed < ranks.size() - 1) std::this_thread::sleep_for(milliseconds(1));
+      return "";
+    }
+    const sparsecollResult_t result = call_of(mode, ranks.comm(rank));
+    ++failed;
+    return result == sparsecollTimeout || result == sparsecollRemoteError
+               ? ""
+               : explain(result, ranks.comm(rank));
+  });
 }
 
 TEST_CASE("ranks that miss another one write whom they missed, and blame finds it") {
   for (const Mode& mode : {kAllgather, kOktopk, kGtopk}) {
     CAPTURE(mode.name);
-    const Folder folder;
-    const Variable variable(kRecorder, folder.file("flight"));
+    std::optional<Folder> made;
+    std::unique_ptr<Ranks> team;
     constexpr int P = 4, kMissing = 2;
-    const Ranks ranks(P, quick(mode));
-    std::atomic<int> failed{0};
-    CHECK(ranks.run("a missing rank", [&](int rank) -> std::string {
-      for (int call = 0; call < 3; ++call) {
-        const sparsecollResult_t result = call_of(mode, ranks.comm(rank));
-        if (result != sparsecollSuccess) return explain(result, ranks.comm(rank));
-      }
-      if (rank == kMissing) {
-        while (failed < P - 1) std::this_thread::sleep_for(milliseconds(1));
-        return "";
-      }
-      const sparsecollResult_t result = call_of(mode, ranks.comm(rank));
-      ++failed;
-      return result == sparsecollTimeout || result == sparsecollRemoteError
-                 ? ""
-                 : explain(result, ranks.comm(rank));
-    }) == "");
+    CHECK(with_longer_deadlines(400, [&](int ms) {
+            const Variable variable(kRecorder, made.emplace().file("flight"));
+            sparsecollConfig_t config = config_of(mode);
+            config.timeoutMs = ms;
+            team = std::make_unique<Ranks>(P, config);
+            return miss_a_rank(*team, mode, kMissing);
+          }) == "");
+    const Folder& folder = *made;
+    const Ranks& ranks = *team;
     const auto records = records_in(folder);
     CHECK(records.size() == P - 1);
     CHECK(records.count(kMissing) == 0);
