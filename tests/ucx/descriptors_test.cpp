@@ -63,7 +63,7 @@ std::string try_with(int P, int more, bool& works) {
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
   works = outcome.works();
   const std::string with = "with " + std::to_string(more) + " descriptors: ";
-  if (took.count() > 5) return with + "it took " + std::to_string(took.count()) + " s";
+  if (took.count() > patience()) return with + "it took " + std::to_string(took.count()) + " s";
   bool clear = works;
   std::string all;
   for (std::size_t r = 0; r < outcome.results.size(); ++r) {
@@ -78,7 +78,7 @@ std::string try_with(int P, int more, bool& works) {
 /// thread of its own, has noticed who left.
 long still_open(long before) {
   long more = 1;
-  for (int i = 0; i < 200 && more > 0; ++i) {
+  for (int i = 0; i < 2000 && more > 0; ++i) {
     if (i > 0) std::this_thread::sleep_for(std::chrono::milliseconds(10));
     more = open_descriptors() - before;
   }
