@@ -12,6 +12,7 @@
 #include "api/communicators.hpp"
 #include "fault/cases.hpp"
 #include "support/catch.hpp"
+#include "support/longer_deadlines.hpp"
 #include "support/push_sum.hpp"
 
 namespace sparsecoll::fault {
@@ -21,7 +22,7 @@ using unit::Communicators;
 using Vector = std::vector<double>;
 using State = test::PushSum<double>;
 
-constexpr int kTimeoutMs = 400;
+constexpr int kTimeoutMs = 400;  ///< at first
 constexpr int kSteps = 4;
 constexpr size_t kLength = 12;
 constexpr int kMostRanks = 5;
@@ -37,8 +38,8 @@ struct Case {
 
 /// A push-sum state of every rank, and what they hold.
 struct Run {
-  explicit Run(const Case& chosen)
-      : c(chosen), ranks(chosen.P, config(), [this](int sender, int, size_t) {
+  Run(const Case& chosen, int timeout_ms)
+      : c(chosen), ranks(chosen.P, config(timeout_ms), [this](int sender, int, size_t) {
           MessageFault fault;
           fault.kill_sender = steps_begin && sender == c.victim && sent++ == c.message;
           return fault;
@@ -50,9 +51,9 @@ struct Run {
     }
     first = x;
   }
-  static sparsecollConfig_t config() {
+  static sparsecollConfig_t config(int timeout_ms) {
     sparsecollConfig_t config = test::default_config();
-    config.timeoutMs = kTimeoutMs;
+    config.timeoutMs = timeout_ms;
     return config;
   }
   sparsecollPushSumConfig_t push_sum_config() const {
@@ -183,8 +184,8 @@ std::string compare(const Run& run) {
   return got.x == mass.x && got.w == mass.w ? "" : "later steps are not those of the definition";
 }
 
-std::string check(const Case& c) {
-  Run run(c);
+std::string check(const Case& c, int timeout_ms) {
+  Run run(c, timeout_ms);
   const std::string what = text(c.graph->name, ", P ", c.P, ", maxDelay ", c.delay, ", k ", c.k,
                                 ": rank ", c.victim, " fails at message ", c.message);
   std::string wrong = run.ranks.run(what, [&](int rank) {
@@ -205,7 +206,9 @@ std::string check(const Case& c) {
 }
 
 std::string check_all(const std::vector<Case>& cases) {
-  return run_cases(cases.size(), [&](size_t i) { return check(cases[i]); });
+  return run_cases(cases.size(), [&](size_t i) {
+    return test::with_longer_deadlines(kTimeoutMs, [&](int ms) { return check(cases[i], ms); });
+  });
 }
 
 TEST_CASE("push-sum goes on from the last step of each rank, whenever a rank fails") {

@@ -15,6 +15,7 @@
 #include "api/communicators.hpp"
 #include "fault/cases.hpp"
 #include "support/catch.hpp"
+#include "support/longer_deadlines.hpp"
 #include "support/typed.hpp"
 
 namespace sparsecoll::fault {
@@ -22,12 +23,13 @@ namespace {
 
 using unit::Communicators;
 
-constexpr int kTimeoutMs = 400;
+constexpr int kTimeoutMs = 400;    ///< at first, where ranks wait for one that failed
+constexpr int kPatientMs = 60000;  ///< where no rank waits for the deadline
 constexpr size_t kLength = 40;
 
-sparsecollConfig_t quick(const test::Mode& mode) {
+sparsecollConfig_t with_deadline(const test::Mode& mode, int timeout_ms) {
   sparsecollConfig_t config = test::config_of(mode);
-  config.timeoutMs = kTimeoutMs;
+  config.timeoutMs = timeout_ms;
   return config;
 }
 
@@ -138,8 +140,8 @@ std::string go_on(const Case& c, Communicators& ranks, int rank, Agreement& agre
   return check_shrunk(shrunk, c.mode, rank, bits_of(c.P) & ~(1 << c.victim), agreement);
 }
 
-std::string check(const Case& c) {
-  Communicators ranks(c.P, quick(c.mode), kill(c.victim, c.message));
+std::string check(const Case& c, int timeout_ms) {
+  Communicators ranks(c.P, with_deadline(c.mode, timeout_ms), kill(c.victim, c.message));
   Agreement agreement;
   return ranks.run(describe(c), [&](int rank) { return go_on(c, ranks, rank, agreement); });
 }
@@ -151,7 +153,10 @@ TEST_CASE("ranks go on without one that failed at any message of their calls") {
       for (const int victim : {0, P - 1})
         for (size_t message = 0; message < (test::small_run() ? 8 : 24); ++message)
           cases.push_back({mode, P, victim, message});
-  CHECK(run_cases(cases.size(), [&](size_t i) { return check(cases[i]); }) == "");
+  CHECK(run_cases(cases.size(), [&](size_t i) {
+          return test::with_longer_deadlines(kTimeoutMs,
+                                             [&](int ms) { return check(cases[i], ms); });
+        }) == "");
 }
 
 /// Shrinks with lists of those that failed, until it works and all ranks of the new communicator
@@ -190,9 +195,9 @@ std::string shrink_until_it_works(Communicators& ranks, int rank, int second,
 
 TEST_CASE("a rank that fails at any message of a shrink is an error on all or on none") {
   constexpr int P = 5, kSecond = 3;
-  const auto run = [&](size_t message) {
+  const auto run_within = [&](size_t message, int timeout_ms) {
     Communicators ranks(make_local_transports(P, kill(0, 0), kill(kSecond, message)),
-                        quick(test::kAllgather));
+                        with_deadline(test::kAllgather, timeout_ms));
     Agreement agreement;
     return ranks.run(text("message ", message), [&](int rank) -> std::string {
       sparsecollResult_t result;
@@ -202,15 +207,18 @@ TEST_CASE("a rank that fails at any message of a shrink is an error on all or on
     });
   };
   // 3 messages each for the addresses, the results, and that all is done.
-  CHECK(run_cases(10, run) == "");
+  CHECK(run_cases(10, [&](size_t message) {
+          return test::with_longer_deadlines(kTimeoutMs,
+                                             [&](int ms) { return run_within(message, ms); });
+        }) == "");
 }
 
-TEST_CASE("a rank that does not come is known to be gone afterwards") {
+std::string shrink_without_a_list(int timeout_ms) {
   constexpr int P = 4, kMissing = 1;
-  Communicators ranks(P, quick(test::kOktopk), kill(kMissing, 0));
+  Communicators ranks(P, with_deadline(test::kOktopk, timeout_ms), kill(kMissing, 0));
   Agreement agreement;
   std::atomic<int> done{0};
-  CHECK(ranks.run("without a list", [&](int rank) -> std::string {
+  return ranks.run("without a list", [&](int rank) -> std::string {
     const sparsecollComm_t comm = ranks.handle(rank);
     sparsecollResult_t result;
     sum_over(comm, test::kOktopk, rank, result);
@@ -227,18 +235,22 @@ TEST_CASE("a rank that does not come is known to be gone afterwards") {
     const std::string message = sparsecollGetLastError(comm);
     if (result != sparsecollTimeout || message.find("rank 1") == std::string::npos)
       wrong += text(result, ": ", message, "; ");
-    if (took.count() > kTimeoutMs / 1000.0 + test::patience()) wrong += "late; ";
+    if (took.count() > timeout_ms / 1000.0 + test::patience()) wrong += "late; ";
     if (failed_of(comm) != std::vector<int>{kMissing}) wrong += "it is not known to be gone; ";
     result = sparsecollCommShrink(comm, nullptr, 0, &shrunk, nullptr);
     if (result != sparsecollSuccess) wrong += test::explain(result, comm);
     if (wrong.empty()) wrong = check_shrunk(shrunk, test::kOktopk, rank, 0b1101, agreement);
     ++done;
     return wrong;
-  }) == "");
+  });
+}
+
+TEST_CASE("a rank that does not come is known to be gone afterwards") {
+  CHECK(test::with_longer_deadlines(kTimeoutMs, shrink_without_a_list) == "");
 }
 
 TEST_CASE("a rank that has destroyed its communicator is known to be gone at once") {
-  Communicators ranks(3, quick(test::kAllgather));
+  Communicators ranks(3, with_deadline(test::kAllgather, kPatientMs));
   REQUIRE(ranks.destroy(2) == sparsecollSuccess);
   Agreement agreement;
   CHECK(ranks.run("a rank that left", [&](int rank) -> std::string {
@@ -256,7 +268,7 @@ TEST_CASE("a rank that has destroyed its communicator is known to be gone at onc
 }
 
 TEST_CASE("a healthy communicator stays as it is, and a shrunk one can be shrunk") {
-  Communicators ranks(4, quick(test::kOktopk));
+  Communicators ranks(4, with_deadline(test::kOktopk, kPatientMs));
   Agreement agreement;
   std::atomic<int> done{0};
   CHECK(ranks.run("healthy", [&](int rank) -> std::string {
@@ -292,7 +304,8 @@ struct Attempt {
 };
 
 void check_attempts(const std::string& name, const std::vector<Attempt>& attempts) {
-  Communicators ranks(static_cast<int>(attempts.size()), quick(test::kAllgather));
+  Communicators ranks(static_cast<int>(attempts.size()),
+                      with_deadline(test::kAllgather, kPatientMs));
   CHECK(ranks.run(name, [&](int rank) -> std::string {
     const Attempt& own = attempts[static_cast<size_t>(rank)];
     const sparsecollComm_t comm = ranks.handle(rank);
@@ -323,7 +336,7 @@ TEST_CASE("different lists and bad arguments are errors on all ranks") {
 }
 
 TEST_CASE("local errors of a shrink") {
-  Communicators ranks(1, quick(test::kAllgather));
+  Communicators ranks(1, with_deadline(test::kAllgather, kPatientMs));
   const sparsecollComm_t comm = ranks.handle(0);
   sparsecollComm_t shrunk = nullptr;
   int count = 0;
@@ -338,8 +351,8 @@ TEST_CASE("local errors of a shrink") {
 }
 
 TEST_CASE("an abort ends a shrink on this rank at once") {
-  Communicators ranks(2, quick(test::kAllgather));
-  sparsecollConfig_t config = quick(test::kAllgather);
+  Communicators ranks(2, with_deadline(test::kAllgather, kPatientMs));
+  sparsecollConfig_t config = with_deadline(test::kAllgather, kPatientMs);
   std::thread aborter([&] {
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
     sparsecollCommAbort(ranks.handle(0));
@@ -355,7 +368,7 @@ TEST_CASE("an abort ends a shrink on this rank at once") {
 }
 
 TEST_CASE("after an abort of a shrink all ranks can shrink") {
-  Communicators ranks(3, quick(test::kAllgather));
+  Communicators ranks(3, with_deadline(test::kAllgather, kPatientMs));
   Agreement agreement;
   std::barrier<> together(3);
   CHECK(ranks.run("aborted shrinks", [&](int rank) -> std::string {
@@ -384,32 +397,37 @@ TEST_CASE("after an abort of a shrink all ranks can shrink") {
 }
 
 /// Rank 2 lives, is excluded by the others, and shrinks all the same.
+std::string shrink_although_excluded(bool with_list, int round, int timeout_ms) {
+  Communicators ranks(4, with_deadline(test::kAllgather, timeout_ms));
+  Agreement agreement;
+  return ranks.run("excluded", [&](int rank) -> std::string {
+    const sparsecollComm_t comm = ranks.handle(rank);
+    sparsecollComm_t shrunk = nullptr;
+    const int list[] = {2}, none = 0;
+    if (rank == 2) {
+      const sparsecollResult_t result =
+          sparsecollCommShrink(comm, with_list ? &none : nullptr, 0, &shrunk, nullptr);
+      return result == sparsecollInvalidUsage || result == sparsecollTimeout
+                 ? ""
+                 : test::explain(result, comm);
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(round % 4));
+    const sparsecollResult_t result = sparsecollCommShrink(comm, list, 1, &shrunk, nullptr);
+    if (result != sparsecollSuccess) return test::explain(result, comm);
+    return check_shrunk(shrunk, test::kAllgather, rank, 0b1011, agreement);
+  });
+}
+
 TEST_CASE("a rank that is excluded and shrinks does not disturb the others") {
   for (const bool with_list : {false, true})
-    for (int round = 0; round < 20; ++round) {
-      Communicators ranks(4, quick(test::kAllgather));
-      Agreement agreement;
-      CHECK(ranks.run("excluded", [&](int rank) -> std::string {
-        const sparsecollComm_t comm = ranks.handle(rank);
-        sparsecollComm_t shrunk = nullptr;
-        const int list[] = {2}, none = 0;
-        if (rank == 2) {
-          const sparsecollResult_t result =
-              sparsecollCommShrink(comm, with_list ? &none : nullptr, 0, &shrunk, nullptr);
-          return result == sparsecollInvalidUsage || result == sparsecollTimeout
-                     ? ""
-                     : test::explain(result, comm);
-        }
-        std::this_thread::sleep_for(std::chrono::milliseconds(round % 4));
-        const sparsecollResult_t result = sparsecollCommShrink(comm, list, 1, &shrunk, nullptr);
-        if (result != sparsecollSuccess) return test::explain(result, comm);
-        return check_shrunk(shrunk, test::kAllgather, rank, 0b1011, agreement);
-      }) == "");
-    }
+    for (int round = 0; round < 20; ++round)
+      CHECK(test::with_longer_deadlines(kTimeoutMs, [&](int ms) {
+              return shrink_although_excluded(with_list, round, ms);
+            }) == "");
 }
 
 TEST_CASE("after an abort, and with queued calls, ranks go on") {
-  sparsecollConfig_t config = quick(test::kAllgather);
+  sparsecollConfig_t config = with_deadline(test::kAllgather, kPatientMs);
   config.blocking = 0;
   Communicators ranks(3, config);
   for (int rank = 0; rank < 3; ++rank) ranks[rank].start();
@@ -423,7 +441,7 @@ TEST_CASE("after an abort, and with queued calls, ranks go on") {
     if (rank == 2) sparsecollCommAbort(comm);
     sparsecollComm_t shrunk = nullptr;
     const int none = 0;
-    sparsecollConfig_t blocking = quick(test::kAllgather);
+    sparsecollConfig_t blocking = with_deadline(test::kAllgather, kPatientMs);
     const sparsecollResult_t result = sparsecollCommShrink(comm, &none, 0, &shrunk, &blocking);
     if (result != sparsecollSuccess) return test::explain(result, comm);
     if (sequence_of(shrunk) != 3) return text("sequence ", sequence_of(shrunk));
