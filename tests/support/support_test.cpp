@@ -19,6 +19,7 @@
 #include "support/config.hpp"
 #include "support/data.hpp"
 #include "support/hang_guard.hpp"
+#include "support/longer_deadlines.hpp"
 #include "support/ranks.hpp"
 #include "support/sparse_data.hpp"
 #include "support/variable.hpp"
@@ -76,6 +77,22 @@ TEST_CASE("the hang guard does nothing when its scope ends in time") {
       run_in_child([] { HangGuard guard("quick", 1, std::chrono::seconds(60)); }, text);
   CHECK(WIFEXITED(status));
   CHECK(text.empty());
+}
+
+TEST_CASE("only verdicts about time are tried again, with longer deadlines, and not for ever") {
+  const auto deadlines_until = [](int enough, const std::string& wrong) {
+    std::vector<int> tried;
+    const std::string last = with_longer_deadlines(5, [&](int ms) {
+      tried.push_back(ms);
+      return ms >= enough ? "" : wrong;
+    });
+    CHECK(last == (tried.back() >= enough ? "" : wrong));
+    return tried;
+  };
+  CHECK(deadlines_until(0, "the deadline passed") == std::vector<int>{5});
+  CHECK(deadlines_until(6, "the deadline passed") == std::vector<int>{5, 20});
+  CHECK(deadlines_until(1000, "it came late") == std::vector<int>{5, 20, 80, 320});
+  CHECK(deadlines_until(6, "a wrong sum") == std::vector<int>{5});
 }
 
 TEST_CASE("verdicts and exceptions of threads arrive with their rank") {
