@@ -123,7 +123,8 @@ TEST_CASE("a process that is killed while it writes leaves the old or the new fi
   const std::string path = folder.file("state"), old(1'000'000, 'o'), other(1'000'000, 'n');
   write_example(path, 1, old);
   int left = 0;
-  for (int kill_at = 0; kill_at < 120; ++kill_at) {
+  // More of them where a process that was just made gets no CPU before it is killed.
+  for (int kill_at = 0; kill_at < 120 || (left == 0 && kill_at < 2000); ++kill_at) {
     const pid_t child = fork();
     REQUIRE(child >= 0);
     if (child == 0) {
@@ -132,7 +133,8 @@ TEST_CASE("a process that is killed while it writes leaves the old or the new fi
         write_example(path, 1, old);
       }
     }
-    std::this_thread::sleep_for(std::chrono::microseconds(500 + 131 * kill_at % 5000));
+    std::this_thread::sleep_for(std::chrono::microseconds(500 + 131 * kill_at % 5000) *
+                                (1 + kill_at / 120));
     ::kill(child, SIGKILL);
     REQUIRE(::waitpid(child, nullptr, 0) == child);
     Memory memory;

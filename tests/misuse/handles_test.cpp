@@ -40,6 +40,8 @@ std::string call_with(sparsecollComm_t handle, const Mode& mode, int P, int odd)
     if (!has_word(done.message, std::to_string(odd))) {
       return "the missing rank is not named: " + done.message;
     }
+    // With two peers the deadline of one may pass first, which the other hears.
+    if (P > 2 && done.result == sparsecollRemoteError) return "";
     return expect("the peer", done.result, sparsecollTimeout, comm);
   });
 }
