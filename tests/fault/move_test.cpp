@@ -14,6 +14,7 @@
 #include "fault/cases.hpp"
 #include "oracle/sharded.hpp"
 #include "support/catch.hpp"
+#include "support/longer_deadlines.hpp"
 #include "support/step.hpp"
 
 namespace sparsecoll::fault {
@@ -24,7 +25,7 @@ using unit::Report;
 using unit::Task;
 using FloatStep = unit::Step<float>;
 
-constexpr int kTimeoutMs = 400;
+constexpr int kTimeoutMs = 400;  ///< at first
 constexpr int kCalls = 3;
 
 /// A run of calls in which rank `victim` fails when it sends message `message`.
@@ -137,7 +138,7 @@ std::string run_rank(const Case& c, Communicators& ranks, int rank, test::Residu
   return good ? "" : "the next call: " + describe(report);
 }
 
-std::string check(const Case& c) {
+std::string check(const Case& c, int timeout_ms) {
   Communicators ranks(make_local_transports(c.P,
                                             [c](int sender, int, size_t number) {
                                               MessageFault fault;
@@ -147,7 +148,7 @@ std::string check(const Case& c) {
                                             }),
                       [&] {
                         sparsecollConfig_t config = test::config_of(c.steps->front().task.mode);
-                        config.timeoutMs = kTimeoutMs;
+                        config.timeoutMs = timeout_ms;
                         return config;
                       }());
   auto residuals =
@@ -189,7 +190,10 @@ void kill_at_every_message(int P, size_t stride) {
     for (int victim = 0; victim < P; ++victim)
       for (size_t message = 0; message < static_cast<size_t>(kCalls * 2 * P); ++message)
         if (number++ % stride == 0) cases.push_back({&steps, P, victim, message});
-  CHECK(run_cases(cases.size(), [&](size_t i) { return check(cases[i]); }) == "");
+  CHECK(run_cases(cases.size(), [&](size_t i) {
+          return test::with_longer_deadlines(kTimeoutMs,
+                                             [&](int ms) { return check(cases[i], ms); });
+        }) == "");
 }
 
 TEST_CASE("residuals move as of one committed call, whenever one of two ranks fails") {
@@ -240,9 +244,7 @@ sparsecollResult_t select(const std::vector<float>& dense, size_t k, sparsecollR
 TEST_CASE("a call that another rank did not commit is undone together with what followed it") {
   // Rank 1 commits call 2 and selects from its residual for call 3; rank 0 fails in call 2.
   constexpr size_t kLength = 60;
-  sparsecollConfig_t config = test::default_config();
-  config.timeoutMs = kTimeoutMs;
-  Communicators ranks(3, config);
+  Communicators ranks(3, test::default_config());
   std::vector<test::Residual<float>> residuals =
       test::make_residuals<float>(ranks.handles(), kLength, true);
   std::vector<float> after_first[3], scaled(kLength, 0.5f);
