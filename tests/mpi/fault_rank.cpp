@@ -89,8 +89,8 @@ void Victim::before_call(int call, const Waker& waker) const {
   if (call != kWarmUp) return;
   if (scenario_ == "kill-before") raise(SIGKILL);
   if (scenario_ == "exit") _exit(0);
-  if (scenario_ == "never") std::this_thread::sleep_for(milliseconds(kDeadlineMs + 1500));
-  if (scenario_ == "stop") waker.stop_for(kDeadlineMs + 1500);
+  if (scenario_ == "never") std::this_thread::sleep_for(milliseconds(2 * kDeadlineMs));
+  if (scenario_ == "stop") waker.stop_for(2 * kDeadlineMs);
   if (scenario_ == "ask-before") ask_for_fault(directory_, true);
   if (scenario_ == "ask-during") ask_for_fault(directory_, false);
   if (scenario_ == "pause") waker.stop_for(kDeadlineMs / 3);
@@ -108,11 +108,11 @@ std::string check_poisoned(sparsecollComm_t comm, const std::function<sparsecoll
   const sparsecollResult_t again = call();
   if (again != first) return "a later call returned " + explain(again, comm);
   if (message != sparsecollGetLastError(comm)) return "the message changed";
-  if (seconds_since(start) > 1.0) return "a later call waited";
+  if (seconds_since(start) > patience()) return "a later call waited";
   start = Clock::now();
   const sparsecollResult_t destroyed = sparsecollCommDestroy(comm);
   const double took = seconds_since(start);
-  if (took > 1.0) return "destroy took " + std::to_string(took) + " s";
+  if (took > patience()) return "destroy took " + std::to_string(took) + " s";
   if (destroyed != sparsecollSuccess) {
     return std::string("destroy returned ") + sparsecollGetErrorString(destroyed);
   }
