@@ -27,7 +27,14 @@ class Team {
           sparsecollCommInitNccl(&comms_[static_cast<size_t>(rank)], user_comms_[rank], &config);
       return got == sparsecollSuccess ? "" : std::string(sparsecollGetLastError(nullptr));
     });
-    if (!verdict.empty()) throw std::runtime_error(verdict);
+    if (!verdict.empty()) {
+      for (const sparsecollComm_t each : comms_) {
+        if (!each) continue;
+        sparsecollCommAbort(each);  // destroy would wait for the others
+        sparsecollCommDestroy(each);
+      }
+      throw std::runtime_error(verdict);
+    }
     devices::deferred_frees().ranks_begin();
   }
   ~Team() {
