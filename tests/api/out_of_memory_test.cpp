@@ -54,13 +54,15 @@ std::string run(const Step<float>& step, int P, const Victim& victim, size_t n,
   memory.fail_at(n);
   std::string verdict = ranks.run(describe(step.task, P), [&](int rank) -> std::string {
     const Report first = make_call(step, rank, ranks.handle(rank), residuals[size_t(rank)]);
-    if (!first.wrong.empty() || first.seconds > 10) return describe(first);
+    if (!first.wrong.empty() || first.seconds > test::patience()) return describe(first);
     if (first.result == sparsecollSuccess) return "";
     if (n == 0) return describe(first);
     if (first.result != sparsecollSystemError && first.result != sparsecollRemoteError)
       return describe(first);
     const Report again = make_call(step, rank, ranks.handle(rank), residuals[size_t(rank)]);
-    return again.result == first.result && again.seconds < 1 ? "" : "again: " + describe(again);
+    return again.result == first.result && again.seconds < test::patience()
+               ? ""
+               : "again: " + describe(again);
   });
   *allocations = memory.allocations() - before;
   if (!verdict.empty())
