@@ -145,6 +145,18 @@ TEST_CASE("an abandoned call leaves no frame, and the next call works") {
   }
 }
 
+TEST_CASE("all ranks learn of a bad argument within a second") {
+  // A thread may get no CPU for a second, but hardly ten times.
+  double least = 1;
+  for (int attempt = 0; attempt < 10 && least >= 1; ++attempt) {
+    ChannelRanks ranks(3);
+    const Clock::time_point start = Clock::now();
+    CHECK(ranks.run([](ChannelRank& s) { return call_with_bad_argument(s, 1); }) == "");
+    least = std::chrono::duration<double>(Clock::now() - start).count();
+  }
+  CHECK(least < 1);
+}
+
 TEST_CASE("a rank may abandon its next call while others are still in this one") {
   ChannelRanks ranks(3);
   CHECK(ranks.run([](ChannelRank& s) -> std::string {

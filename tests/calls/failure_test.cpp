@@ -4,8 +4,10 @@
 // Tests of the errors of a call: peers that are late or gone, frames that are lost, old, damaged or
 // too long, and aborts.
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
+#include <memory>
 #include <thread>
 
 #include "calls/channel_ranks.hpp"
@@ -98,17 +100,32 @@ TEST_CASE("a call that a peer completed goes on when the peer fails in a later c
                      [&] { receive_from_rank_1(two[0]); }) == "");
 }
 
-TEST_CASE("an abort from another thread ends a wait at once") {
-  ChannelRanks ranks(2);
+/// Aborts a rank that waits. Returns the seconds until its wait ends.
+double abort_a_wait(ChannelRanks& ranks) {
+  Clock::time_point aborted;
   std::thread other([&] {
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    aborted = Clock::now();
     ranks[0].channel().abort();
   });
-  const Clock::time_point start = Clock::now();
   CHECK(expect_error(sparsecollInvalidUsage, "abort", [&] { receive_from_rank_1(ranks[0]); }) ==
         "");
+  const Clock::time_point end = Clock::now();
   other.join();
-  CHECK(seconds_since(start) < 0.05 + test::patience());
+  return std::chrono::duration<double>(end - aborted).count();
+}
+
+TEST_CASE("an abort from another thread ends a wait within a second") {
+  // A thread may get no CPU for a second, but hardly ten times.
+  double least = abort_a_wait(*std::make_unique<ChannelRanks>(2));
+  for (int again = 0; again < 9 && least >= 1; ++again)
+    least = std::min(least, abort_a_wait(*std::make_unique<ChannelRanks>(2)));
+  CHECK(least < 1);
+}
+
+TEST_CASE("an abort is reported to the other ranks") {
+  ChannelRanks ranks(2);
+  abort_a_wait(ranks);
   CHECK(ranks[0].channel().aborted());
   CHECK(expect_error(sparsecollRemoteError, "rank 0 has destroyed or aborted", [&] {
           ranks[1].call(call_with_k(7),
