@@ -16,7 +16,8 @@ namespace sparsecoll::unit {
 namespace {
 
 constexpr int kDeadlineMs = 2000;
-// Of the deadline. A call whose second wait had a deadline of its own would take 1.8 of it.
+// These are parts of the deadline. A call whose second wait had a deadline of its own would take
+// 1.8 of it.
 constexpr double kDelay = 0.8, kLimit = 1.5;
 
 std::chrono::duration<double> seconds_of(double deadlines, int deadline_ms) {
@@ -125,8 +126,7 @@ TEST_CASE("a peer that is missing in a queued call holds no later function for l
     INFO("function " << f);
     CHECK(functions[f](comm) == sparsecollTimeout);
     // One deadline; a second one for each call would be twenty.
-    CHECK(std::chrono::duration<double>(Clock::now() - start).count() <
-          kShortMs / 1000.0 + test::patience());
+    CHECK(std::chrono::duration<double>(Clock::now() - start).count() < 3.0);
     CHECK(ranks.destroy(0) == sparsecollSuccess);
   }
 }

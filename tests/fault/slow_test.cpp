@@ -117,7 +117,7 @@ TEST_CASE("a rank that makes a call after the deadline fails at once") {
             while (late && failed < all[i].P - 1) std::this_thread::sleep_for(milliseconds(1));
             const Report report = call();
             ++failed;
-            return expect_failure(report, (late ? 0 : 0.25) + test::patience());
+            return expect_failure(report, late ? 0.2 * test::patience() : 0.25 + test::patience());
           });
         }) == "");
 }

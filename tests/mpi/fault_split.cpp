@@ -78,9 +78,9 @@ std::string check_split(const FaultCase& fault, const SplitCase& split, sparseco
                         double took) {
   std::printf("split: %s after %.3f s; ", sparsecollGetErrorString(result), took);
   const double limit = fault.is_victim ? kStopMs : kDeadlineMs;
-  if (took > limit / 1000.0 + patience()) return "it took too long";
+  if (took > limit / 1000.0 + 1.0) return "it took too long";
   if (fault.scenario == "abort-at" && !fault.is_victim) {
-    if (took > kAbortMs / 1000.0 + patience()) return "the abort came late";
+    if (took > kAbortMs / 1000.0 + 1.0) return "the abort came late";
     const auto want = split.aborts ? sparsecollInvalidUsage : sparsecollRemoteError;
     return result == want ? "" : "not the end of an abort";
   }
@@ -94,13 +94,12 @@ std::string check_child(const SplitCase& split, sparsecollComm_t child) {
   if (child == nullptr) return "";
   Clock::time_point start = Clock::now();
   const sparsecollResult_t used = use(child);
-  if (seconds_since(start) > kDeadlineMs / 1000.0 + patience())
-    return "a call in the child took long";
+  if (seconds_since(start) > kDeadlineMs / 1000.0 + 1.0) return "a call in the child took long";
   const bool must_work = split.dies_in_child && !split.with_victim;
   if (used != sparsecollSuccess && (must_work || !failed(used))) return explain(used, child);
   start = Clock::now();
   const sparsecollResult_t ended = sparsecollCommDestroy(child);
-  if (seconds_since(start) > kDeadlineMs / 1000.0 + patience()) return "the child's end took long";
+  if (seconds_since(start) > kDeadlineMs / 1000.0 + 1.0) return "the child's end took long";
   if (ended == sparsecollSuccess || (failed(ended) && !must_work)) return "";
   return std::string("the child's end: ") + sparsecollGetErrorString(ended);
 }
@@ -135,7 +134,7 @@ std::string run(sparsecollComm_t comm, const FaultCase& fault, const Waker& wake
         result);
   const Clock::time_point next = Clock::now();
   result = use(comm);
-  if (seconds_since(next) > kDeadlineMs / 1000.0 + patience()) return "the next call took long";
+  if (seconds_since(next) > kDeadlineMs / 1000.0 + 1.0) return "the next call took long";
   if (!failed(result)) return "no call failed: " + explain(result, comm);
   return check_poisoned(
       comm, [&] { return use(comm); }, result);

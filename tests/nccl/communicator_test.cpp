@@ -96,7 +96,7 @@ TEST_CASE("interrupt() does not wait for an abort that hangs") {
   Communicator communicator(scripted_library(), handle(), 0);
   const Clock::time_point start = Clock::now();
   communicator.interrupt();
-  CHECK(seconds_since(start) < 10);
+  CHECK(seconds_since(start) < 1);
   CHECK(script().aborted == 1);
 }
 
@@ -114,7 +114,7 @@ TEST_CASE("interrupt() aborts although a call of NCCL does not return") {
   CHECK(script().polled == 0);
   const Clock::time_point start = Clock::now();
   communicator.interrupt();
-  CHECK(seconds_since(start) < 10);
+  CHECK(seconds_since(start) < 1);
   CHECK(script().aborted == 1);
   released = true;
   caller.join();

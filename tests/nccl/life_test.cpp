@@ -19,7 +19,7 @@ using std::chrono::milliseconds;
 
 constexpr int kTimeout = 200;  // milliseconds
 /// How long an operation that does not wait may take on a busy machine, in seconds.
-constexpr double kAtOnce = 10.0;
+constexpr double kAtOnce = 1.0;
 
 Call sparse_call() {
   Call call;

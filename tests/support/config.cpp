@@ -118,7 +118,7 @@ std::uint64_t base_seed() {
   return value != nullptr ? std::strtoull(value, nullptr, 10) : 1;
 }
 
-double patience() { return 10.0; }
+double patience() { return small_run() ? 10.0 : 1.0; }
 
 std::vector<int> rank_counts() {
   return small_run() ? std::vector<int>{1, 2, 3, 5, 8}

@@ -122,8 +122,7 @@ std::vector<int> nodes_of(const Mode& mode, std::size_t ranks);
 /// Returns these nodes and mode.groups as levels; no levels if the mode does not sum by node.
 oracle::Levels levels_of(const Mode& mode, std::size_t ranks);
 
-/// Returns seconds that an operation without waits exceeds only if it hangs. It is below the
-/// deadline of default_config(). Threads may get no CPU for some seconds on a busy machine.
+/// Returns the seconds that an operation without waits may take on a busy machine.
 double patience();
 
 /// Returns the numbers of ranks of most tests: 1 to 9 and 16.

@@ -27,7 +27,7 @@ std::vector<Case> sum_cases();
 /// Returns a deadline that passes only if a rank hangs.
 Deadline no_deadline();
 /// How long an operation that does not wait may take on a busy machine.
-inline constexpr double kAtOnce = 10.0;
+inline constexpr double kAtOnce = 1.0;
 double seconds_since(Clock::time_point start);
 
 /// Throws an exception with that text unless `good`.
