@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "calls/algorithm_info.hpp"
+#include "common/algorithm_words.hpp"
 #include "common/baselines.hpp"
-#include "common/library.hpp"
 #include "common/patterns.hpp"
 #include "common/ranks.hpp"
 #include "simulated/options.hpp"

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "common/algorithm_words.hpp"
 #include "common/handles.hpp"
 #include "common/options.hpp"
 #include "common/ranks.hpp"
@@ -14,21 +15,6 @@
 #include "common/storage.hpp"
 
 namespace sparsecoll::perf {
-
-/// Returns the values of --algo for sparseAllreduce: the library's algorithms, and the variants
-/// kReuse and kReordered.
-std::vector<std::string> sparse_algorithms();
-/// The value of --algo for Ok-Topk with reused thresholds.
-inline constexpr const char* kReuse = "oktopk-reuse";
-inline constexpr const char* kHierarchical = "hierarchical";
-inline constexpr const char* kSharded = "sharded";
-/// The value of --algo for Auto with allowReordered = 1.
-inline constexpr const char* kReordered = "auto-reordered";
-/// The value of --algo for gtopkAllreduce.
-inline constexpr const char* kGtopk = "gtopk";
-
-/// The value of --algo for sparseAlltoall.
-inline constexpr const char* kAlltoall = "alltoall";
 
 /// Makes runners of the library's algorithms. Each algorithm has a communicator of its own, which
 /// lives as long as this object: as in a user's program, calls use the caches of earlier calls.

@@ -7,7 +7,7 @@
 #include "api/communicator.hpp"
 #include "api/handles.hpp"
 #include "collectives/registry.hpp"
-#include "common/library.hpp"
+#include "common/algorithm_words.hpp"
 
 namespace sparsecoll::perf {
 

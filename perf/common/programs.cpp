@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "common/programs.hpp"
 
+#include "common/algorithm_words.hpp"
 #include "common/benchmark.hpp"
-#include "common/library.hpp"
 #include "device/device.hpp"
 #include "push_sum/consensus.hpp"
 

@@ -9,6 +9,7 @@
 #include "nccl/api_team.hpp"
 #include "nccl/stand_in_library.hpp"
 #include "support/catch.hpp"
+#include "support/longer_deadlines.hpp"
 #include "support/step.hpp"
 
 namespace sparsecoll::nccl_tests {
@@ -16,14 +17,13 @@ namespace {
 
 using Step = unit::Step<float>;
 
-constexpr int kTimeoutMs = 800;
 constexpr size_t kCalls = 3;
 constexpr size_t kLength = 120;
 constexpr size_t kKept = 10;
 
-sparsecollConfig_t quick(const test::Mode& mode, int blocking = 1) {
+sparsecollConfig_t quick(const test::Mode& mode, int timeout_ms, int blocking) {
   sparsecollConfig_t config = test::config_of(mode);
-  config.timeoutMs = kTimeoutMs;
+  config.timeoutMs = timeout_ms;
   config.blocking = blocking;
   return config;
 }
@@ -78,8 +78,8 @@ struct Vectors {
 
 class Run {
  public:
-  explicit Run(const Case& chosen)
-      : c_(chosen), team_(c_.P, quick(c_.steps->front().task.mode, c_.blocking)) {
+  Run(const Case& chosen, int timeout_ms)
+      : c_(chosen), team_(c_.P, quick(c_.steps->front().task.mode, timeout_ms, c_.blocking)) {
     tensors_.resize(static_cast<size_t>(c_.P));
     const std::string wrong = team_.run("residuals", [&](int rank) {
       const auto r = static_cast<size_t>(rank);
@@ -164,12 +164,14 @@ class Run {
 };
 
 std::string check(const Case& c) {
-  std::string wrong;
-  {
-    Run run(c);
-    wrong = run.run();
-  }
-  return wrong + nccl_stand_in::leftovers();
+  return test::with_longer_deadlines(800, [&](int timeout_ms) {
+    std::string wrong;
+    {
+      Run run(c, timeout_ms);
+      wrong = run.run();
+    }
+    return wrong + nccl_stand_in::leftovers();
+  });
 }
 
 /// Lets the first and the last rank die in these groups.

@@ -191,6 +191,10 @@ class Channel {
   void put_header(int peer, FrameHeader header, const Framed& payload, std::byte* head);
   /// Checks a received message and puts it into its queue.
   void receive(ReceivedMessage message, FunctionRef<void(int peer, const Frame&)> on_frame);
+  /// Does what the other progress() does. A later wait looks at the queued frames.
+  bool progress() {
+    return progress([](int /*peer*/, const Frame&) {});
+  }
   void keep_gossip(int peer);
   /// Returns whether a state of this rank is, or may yet be, open for this gossip.
   bool is_wanted(const Frame& gossip) const;
