@@ -138,6 +138,23 @@ class Prediction(unittest.TestCase):
             self.assertAlmostEqual(float(exchange) / 1e3 / row["exchangeSeconds"], 1, places=2)
             self.assertAlmostEqual(float(dense) / 1e3 / row["denseSeconds"], 1, places=2)
 
+    def test_last_line(self):
+        """The last line of a table agrees with its speed-ups, whatever was measured."""
+        text = call(*SMALL, *LOCAL, "--ranks", "16", "--rate", "10gbit", "--latency", "20us").stdout
+        tables = re.findall(r"((?:^ .*x\n)+)^  (.*)\n", text, re.MULTILINE)
+        self.assertEqual(len(tables), 2)
+        for rows, last in tables:
+            speed = {float(density): float(faster) for density, faster in
+                     re.findall(r"^ +([\d.]+)%.* ([\d.]+)x$", rows, re.MULTILINE)}
+            pays = re.match(r"Pays at densities up to ([\d.]+)%", last)
+            excepted = re.search(r"but not at ([^;]*);", last)
+            slower = [float(each.rstrip("%")) for each in excepted[1].split(", ")] if excepted else []
+            self.assertTrue(pays or last.startswith("Does not pay"), last)
+            for density, faster in speed.items():
+                if faster != 1:  # rounded: may be either
+                    says = bool(pays) and density <= float(pays[1]) and density not in slower
+                    self.assertEqual(says, faster > 1, (density, last, speed))
+
     def test_slow_links_pay(self):
         """On 10 Mbit/s a hundredth of the entries is sent much faster than the whole vector."""
         fast, slow = (ours(*LOCAL, "-n", "1M", "--density", "0.01", "--ranks", "8", "--latency", "1us", "--rate", rate)

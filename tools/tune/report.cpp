@@ -82,6 +82,12 @@ std::string table_of(const Advice& advice, const std::string& dense_name) {
   const bool at_all = advice.rows.back().speed_up() >= 1;
   text += format("  Pays at densities up to %s%s", percent(*advice.break_even).c_str(),
                  at_all ? ", and perhaps above" : "");
+  const char* but = ", but not at ";
+  for (const Prediction& row : advice.rows) {
+    if (row.density > *advice.break_even || row.speed_up() >= 1) continue;
+    text += but + percent(row.density);
+    but = ", ";
+  }
   const auto best = std::ranges::max_element(advice.rows, {}, &Prediction::speed_up);
   return text + format("; at %s expect %.3g times the speed of %s.\n",
                        percent(best->density).c_str(), best->speed_up(), dense_name.c_str());
