@@ -151,7 +151,7 @@ fi
 
 # Auto beside the two algorithms of the exact result that it tries. Its trials take up to ten calls.
 if [ -n "$only$list" ]; then
-  exact="$sparse --algo auto,allgather,oktopk --density 0.0001,0.001,0.01,0.1,0.5 -c 0 -n 15 -w 13"
+  exact="$sparse --algo auto,allgather,oktopk --density 0.0001,0.001,0.01,0.1,0.5 -c 0 -n 15 -w 13 --rounds 5"
   for count in 2 4 8 16; do
     for form in sparse dense; do
       shapes="--form $form --feedback $([ $form = sparse ] && echo 0 || echo 1) -b 64K -f 16"

@@ -41,6 +41,13 @@ endforeach()
 sparsecoll_add_perf_test(
   sparse_allreduce.makespan COMMAND sparse_allreduce_perf --transport local -t 3 -a makespan ${small}
   PROPERTIES PASS_REGULAR_EXPRESSION "makespan over ranks.*Wrong results : 0 OK")
+sparsecoll_add_perf_test(
+  sparse_allreduce.rounds COMMAND sparse_allreduce_perf --transport local -t 3 --feedback 1 ${small}
+                                  --rounds 2
+  PROPERTIES PASS_REGULAR_EXPRESSION "2 calls after 1, 2 rounds by turns.*Wrong results : 0 OK")
+sparsecoll_add_perf_test(
+  rounds.options COMMAND sparse_allreduce_perf --transport local -n 3 --rounds 4
+  PROPERTIES PASS_REGULAR_EXPRESSION "--rounds: needs at least one timed call a round, as by -n 4")
 sparsecoll_add_perf_test(blocks COMMAND block_perf --count 5000 --entries 100 -t 1,3 -n 2)
 # The predictions of the cost model, on a simulated network that nearly equals the model.
 add_test(NAME perf.tune COMMAND "${CMAKE_CURRENT_SOURCE_DIR}/test_tune.sh"

@@ -10,17 +10,17 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <optional>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "common/baselines.hpp"
+#include "common/algorithm_timer.hpp"
 #include "common/floor.hpp"
 #include "common/fusion.hpp"
 #include "common/input.hpp"
 #include "common/library.hpp"
-#include "common/model.hpp"
 #include "common/record.hpp"
 #include "device/device.hpp"
 
@@ -41,6 +41,7 @@ class Benchmark {
         ranks_(ranks),
         storage_(storage),
         library_(ranks, options, storage),
+        timer_(options, ranks, storage, library_),
         machine_(describe_machine(ranks, storage)),
         table_(record_columns(options), ranks.rank() != 0),
         json_(ranks.rank() == 0 ? options.json : ""),
@@ -103,11 +104,16 @@ class Benchmark {
       task.nodes = library_.nodes();
     std::unique_ptr<Checker<T>> checker;
     if (options_.check) checker = std::make_unique<Checker<T>>(task, ranks_, vectors);
-    std::vector<Record> records;
-    for (const std::string& name : options_.algorithms) {
+    const std::vector<std::string>& names = options_.algorithms;
+    const std::size_t together = options_.rounds == 1 ? 1 : names.size();
+    const auto show = [&](const std::string& name) {
       progress_.show(where_ + ", k = " + std::to_string(task.k) + ": " + name);
-      records.push_back(measure_algorithm(name, task, checker.get()));
-    }
+    };
+    std::vector<Record> records;
+    for (std::size_t i = 0; i < names.size(); i += together)
+      for (Record& each :
+           timer_.measure(std::span(names).subspan(i, together), task, checker.get(), show))
+        records.push_back(std::move(each));
     finish(records);
   }
 
@@ -129,101 +135,14 @@ class Benchmark {
     return bounds;
   }
 
-  Record measure_algorithm(const std::string& name, const Task<T>& task,
-                           const Checker<T>* checker) {
-    const bool own = std::ranges::count(baseline_names(), name) == 0;
-    const auto runner = own ? library_.make<T>(name, task) : baseline(name, task);
-    // Check twice: a first call here, and below a call that uses the cache of earlier calls.
-    std::size_t wrong = checker != nullptr ? check(*runner, *checker) : 0;
-    runner->reset();
-    std::function<void()> timed = [&] { runner->call(); };
-    if (options_.graph) {
-      runner->prepare();
-      call(*runner);  // only a shape that was called before can be captured
-      timed = storage_.capture(timed);
-    }
-    Record record;
-    record.times = measure(
-        ranks_, options_, [&] { runner->prepare(); },
-        [&] {
-          timed();
-          storage_.wait();
-        });
-    combine(runner->stats(), record);
-    if (checker != nullptr) {
-      wrong += check(*runner, *checker);
-      const std::vector<std::size_t> all = ranks_.gather_value(wrong);
-      record.wrong = std::accumulate(all.begin(), all.end(), std::size_t{0});
-      wrong_ += *record.wrong;
-    }
-    if (own && options_.memory == "host") record.model_seconds = model(name, task, record.nnz_out);
-    if (floor_) record.floor_seconds = floor_->minimum;
-    record.algorithm = name;
-    record.bytes = task.n * sizeof(T);
-    record.n = task.n;
-    record.k = task.k;
-    return record;
-  }
-
-  /// Returns the prediction of the cost model, which covers calls without a selection.
-  std::optional<double> model(const std::string& name, const Task<T>& task, std::size_t result) {
-    const auto asked = [this](const char* word) {
-      return std::ranges::count(options_.algorithms, word) > 0;
-    };
-    const char* const chooser = asked(kReordered) ? kReordered : "auto";
-    if (!asked(chooser) || (task.form != Form::kSparse && task.form != Form::kSum))
-      return std::nullopt;
-    const std::size_t entries = task.k * static_cast<std::size_t>(task.ranks);
-    const std::size_t k = task.form == Form::kSum ? SPARSECOLL_ALL : task.k;
-    return model_seconds(name, {task.n, k, entries, result, sizeof(T)},
-                         library_.communicator(chooser));
-  }
-
-  /// MPI has no 16-bit types; complete_options() refuses baselines with them.
-  static std::unique_ptr<Runner<T>> baseline(const std::string& name, const Task<T>& task) {
-    if constexpr (kIsHalf<T>) {
-      throw std::logic_error(name + " of a 16-bit type");
-    } else {
-      return make_baseline<T>(name, task);
-    }
-  }
-
-  std::size_t check(Runner<T>& runner, const Checker<T>& checker) {
-    runner.reset();
-    runner.prepare();
-    call(runner);
-    return runner.wrong(checker);
-  }
-
-  /// Makes one call and waits for its result.
-  void call(Runner<T>& runner) {
-    runner.call();
-    storage_.wait();
-  }
-
-  /// Combines the statistics of all ranks into one row.
-  void combine(const CallStats& mine, Record& record) {
-    const auto selected = ranks_.gather_value(mine.selected);
-    record.nnz_in = std::ranges::max(selected);
-    record.mean_nnz_in = std::accumulate(selected.begin(), selected.end(), 0.0) /
-                         static_cast<double>(selected.size());
-    record.nnz_out = std::ranges::max(ranks_.gather_value(mine.result));
-    record.wire_bytes = std::ranges::max(ranks_.gather_value(mine.wire_bytes));
-    record.messages = std::ranges::max(ranks_.gather_value(mine.messages));
-    record.select_seconds = std::ranges::max(ranks_.gather_value(mine.select_seconds));
-    record.pack_seconds = std::ranges::max(ranks_.gather_value(mine.pack_seconds));
-    record.exchange_seconds = std::ranges::max(ranks_.gather_value(mine.exchange_seconds));
-    record.reduce_seconds = std::ranges::max(ranks_.gather_value(mine.reduce_seconds));
-    record.wire_is_model = mine.wire_is_model;
-    record.ran = mine.ran;
-  }
-
   void finish(std::vector<Record>& records) {
     progress_.clear();
     const bool owners = options_.form == "owners";
     const auto baseline =
         std::ranges::find(records, owners ? "mpi-alltoallv" : "mpi-dense", &Record::algorithm);
     for (Record& record : records) {
+      wrong_ += record.wrong.value_or(0);
+      if (floor_) record.floor_seconds = floor_->minimum;
       if (baseline != records.end()) {
         // The median is robust against single calls that were disturbed.
         const double faster = baseline->times.median / record.times.median;
@@ -238,6 +157,7 @@ class Benchmark {
   Ranks& ranks_;
   Storage& storage_;
   Library library_;
+  AlgorithmTimer<T> timer_;
   Machine machine_;
   Table table_;
   JsonFile json_;

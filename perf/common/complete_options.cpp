@@ -155,6 +155,11 @@ void complete_options(CLI::App& app, Options& o, const Program& program) {
   complete_algorithms(o, program, baselines);
   for (const std::string& name : o.algorithms) check_algorithm(name, o, contains(baselines, name));
   check_graph(o);
+  if (o.rounds > o.iterations)
+    throw CLI::ValidationError(
+        "--rounds", "needs at least one timed call a round, as by -n " + std::to_string(o.rounds));
+  if (o.rounds > 1 && !o.tensors.empty())
+    throw CLI::ValidationError("--rounds", "a search with --tensors has none");
 }
 
 void check_transport(const Options& options) {

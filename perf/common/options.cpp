@@ -63,6 +63,13 @@ void add_measurement(CLI::App& app, Options& o, const Program& program) {
   app.add_option("-w,--warmup_iters", o.warmup, "calls before the timed ones")
       ->check(CLI::Range(0, 1000000))
       ->capture_default_str();
+  if (!program.algorithms.empty())
+    app.add_option("--rounds", o.rounds,
+                   "divide the timed calls into this many rounds, in which the algorithms take "
+                   "turns, so that a disturbance meets all of them; all of their vectors are in "
+                   "memory at the same time")
+        ->check(CLI::Range(1, 1000000))
+        ->capture_default_str();
   add_switch(app, "-c,--check", o.check,
              program.device
                  ? "compare the results with the serial definition; with --memory device, "

@@ -34,6 +34,7 @@ struct Options {
   double factor = 4;
   int iterations = 20;
   int warmup = 10;  ///< as many as the trials of Auto take
+  int rounds = 1;   ///< in each round every algorithm makes a part of its timed calls
   bool check = true;
   std::string op = "sum";
   std::string datatype = "float32";

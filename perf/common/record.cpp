@@ -136,7 +136,8 @@ void record_header(const Table& table, const Options& o, const Machine& machine,
                 (o.feedback ? "1" : "0") + "; " + data);
   const std::string timed = o.tensors.empty() ? "call" : "step";
   table.comment("time of a " + timed + ": " + o.combine + " over ranks, between barriers; " +
-                std::to_string(o.iterations) + " " + timed + "s after " + std::to_string(o.warmup));
+                std::to_string(o.iterations) + " " + timed + "s after " + std::to_string(o.warmup) +
+                (o.rounds == 1 ? "" : ", " + std::to_string(o.rounds) + " rounds by turns"));
   if (machine.gpus > 0) {
     table.comment("a call ends when its stream is done; select: time of the host to queue it");
     if (o.transport == "mpi") table.comment("the baselines of MPI need --memory host: left out");
@@ -186,6 +187,7 @@ nlohmann::ordered_json run_json(const Options& o, const Machine& machine, int ra
   if (o.data.empty()) row["seed"] = o.seed;
   row["iterations"] = o.iterations;
   row["warmup"] = o.warmup;
+  if (o.rounds != 1) row["rounds"] = o.rounds;
   row["time_over_ranks"] = o.combine;
   return row;
 }

@@ -15,11 +15,6 @@
 namespace sparsecoll::perf {
 namespace {
 
-/// The time of one rank in a call, by its clock.
-struct Interval {
-  double begin, end;
-};
-
 /// Throws unless all ranks run on one machine, whose clock they read.
 void require_one_clock(Ranks& ranks) {
   std::array<char, 40> boot{};
@@ -30,8 +25,10 @@ void require_one_clock(Ranks& ranks) {
   }
 }
 
+}  // namespace
+
 /// Returns the time of a call, by the ranks' times.
-double combined(std::span<const Interval> ranks, const std::string& how) {
+double Timing::combined(const std::vector<Interval>& ranks, const std::string& how) {
   double first = ranks[0].begin, last = ranks[0].end, sum = 0;
   double least = last - first, most = least;
   for (const Interval& rank : ranks) {
@@ -47,8 +44,6 @@ double combined(std::span<const Interval> ranks, const std::string& how) {
   return how == "max" ? most : sum / static_cast<double>(ranks.size());
 }
 
-}  // namespace
-
 Times summary(std::vector<double> seconds) {
   std::ranges::sort(seconds);
   const std::size_t half = seconds.size() / 2;
@@ -61,29 +56,41 @@ Times summary(std::vector<double> seconds) {
   return times;
 }
 
-Times measure(Ranks& ranks, const Options& options, const std::function<void()>& prepare,
-              const std::function<void()>& call) {
-  if (options.combine == kMakespan) require_one_clock(ranks);
-  for (int i = 0; i < options.warmup; ++i) {
-    prepare();
-    call();
+void Timing::warm_up() const {
+  for (int i = 0; i < options_.warmup; ++i) {
+    prepare_();
+    call_();
   }
-  std::vector<Interval> mine;
-  for (int i = 0; i < options.iterations; ++i) {
-    prepare();
-    ranks.barrier();
-    const double begin = ranks.now();
-    call();
-    mine.push_back({begin, ranks.now()});
+}
+
+void Timing::add(int calls) {
+  if (options_.combine == kMakespan) require_one_clock(ranks_);
+  for (int i = 0; i < calls; ++i) {
+    prepare_();
+    ranks_.barrier();
+    const double begin = ranks_.now();
+    call_();
+    calls_.push_back({begin, ranks_.now()});
   }
-  const auto all = ranks.gather(std::span<const Interval>(mine));
-  std::vector<double> calls;
-  for (std::size_t i = 0; i < mine.size(); ++i) {
+}
+
+Times Timing::times() const {
+  const auto all = ranks_.gather(std::span<const Interval>(calls_));
+  std::vector<double> seconds;
+  for (std::size_t i = 0; i < calls_.size(); ++i) {
     std::vector<Interval> of_ranks;
     for (const std::vector<Interval>& rank : all) of_ranks.push_back(rank[i]);
-    calls.push_back(combined(of_ranks, options.combine));
+    seconds.push_back(combined(of_ranks, options_.combine));
   }
-  return summary(std::move(calls));
+  return summary(std::move(seconds));
+}
+
+Times measure(Ranks& ranks, const Options& options, const std::function<void()>& prepare,
+              const std::function<void()>& call) {
+  Timing timing(ranks, options, prepare, call);
+  timing.warm_up();
+  timing.add(options.iterations);
+  return timing.times();
 }
 
 }  // namespace sparsecoll::perf

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <utility>
 #include <vector>
 
 #include "common/options.hpp"
@@ -26,8 +27,35 @@ struct Times {
 /// Returns the statistics of these times, of which there must be at least one.
 Times summary(std::vector<double> seconds);
 
-/// Makes options.warmup calls, then options.iterations timed ones. `prepare` precedes every call
-/// and is not timed. Collective; returns the same times on every rank.
+/// Times calls of all ranks. `prepare` precedes every call and is not timed.
+class Timing {
+ public:
+  Timing(Ranks& ranks, const Options& options, std::function<void()> prepare,
+         std::function<void()> call)
+      : ranks_(ranks), options_(options), prepare_(std::move(prepare)), call_(std::move(call)) {}
+
+  /// Makes options.warmup calls.
+  void warm_up() const;
+  /// Makes and times this many calls. Collective.
+  void add(int calls);
+  /// Collective; returns the same times of all timed calls on every rank.
+  Times times() const;
+
+ private:
+  /// The time of one rank in a call, by its clock.
+  struct Interval {
+    double begin, end;
+  };
+  static double combined(const std::vector<Interval>& ranks, const std::string& how);
+
+  Ranks& ranks_;
+  const Options& options_;
+  std::function<void()> prepare_;
+  std::function<void()> call_;
+  std::vector<Interval> calls_;
+};
+
+/// Makes options.warmup calls, then options.iterations timed ones. Collective.
 Times measure(Ranks& ranks, const Options& options, const std::function<void()>& prepare,
               const std::function<void()>& call);
 
