@@ -10,6 +10,8 @@ import sys
 import tempfile
 import unittest
 
+from check_paths import BLOCK, LINK
+
 CPACK, BUILD, VERSION = sys.argv[1:]
 del sys.argv[1:]
 MAJOR = VERSION.split(".")[0]
@@ -29,7 +31,8 @@ FILES = {
     "sparsecoll-doc": [
         r"share/doc/sparsecoll/README\.md", r"share/doc/sparsecoll/perf/README\.md",
         r"share/doc/sparsecoll/docs/[\w-]+\.md", r"share/doc/sparsecoll/docs/algorithms/[\w-]+\.md",
-        r"share/doc/sparsecoll/docs/images/\w+\.png", r"share/doc/sparsecoll/docs/examples/.*"],
+        r"share/doc/sparsecoll/docs/images/\w+\.png", r"share/doc/sparsecoll/docs/examples/.*",
+        r"share/doc/sparsecoll/perf/(results|tensors)/.*", r"share/doc/sparsecoll/include/sparsecoll/sparsecoll\.h"],
 }
 if re.search(r"SPARSECOLL_DOXYGEN:\w+=/", CACHE):
     FILES["sparsecoll-tools"].append(r"share/man/man1/[\w-]+\.1\.gz")
@@ -96,6 +99,18 @@ class Packages(unittest.TestCase):
                     runs = re.fullmatch(r"bin/.*|share/sparsecoll/perf/(launch|plot\.py|timeline\.py)", path)
                     if mode[0] == "-" and not path.startswith("share/doc/sparsecoll/"):
                         self.assertEqual(mode, "-rwxr-xr-x" if runs else "-rw-r--r--", path)
+
+    def test_pages_link_to_what_the_package_has(self):
+        with tempfile.TemporaryDirectory() as folder:
+            output("dpkg-deb", "--extract", self.packages["sparsecoll-doc"], folder)
+            root = pathlib.Path(folder) / "usr/share/doc/sparsecoll"
+            pages = list(root.rglob("*.md"))
+            self.assertGreater(len(pages), 30)
+            missing = [(str(page.relative_to(root)), target) for page in pages
+                       for target, _ in LINK.findall(BLOCK.sub("", page.read_text()))
+                       if target and ":" not in target and not (page.parent / target).exists()]
+            # Debian's packages have the licence as /usr/share/doc/PACKAGE/copyright.
+            self.assertEqual(missing, [("README.md", "LICENSE")])
 
     def test_every_program_has_a_manual_page(self):
         found = self.contents("sparsecoll-tools")
