@@ -7,6 +7,7 @@
 #include "api/communicators.hpp"
 #include "api/sanitizers.hpp"
 #include "support/catch.hpp"
+#include "support/longer_deadlines.hpp"
 #include "support/step.hpp"
 
 namespace sparsecoll::unit {
@@ -41,10 +42,10 @@ struct Victim {
 
 /// Makes the call of `step` on all ranks of new communicators. The victim's n-th allocation fails;
 /// with n = 0 none does. Sets *allocations to the number of allocations.
-std::string run(const Step<float>& step, int P, const Victim& victim, size_t n,
-                size_t* allocations) {
+std::string run_once(const Step<float>& step, int P, const Victim& victim, size_t n, int timeout_ms,
+                     size_t* allocations) {
   sparsecollConfig_t config = test::config_of(step.task.mode);
-  config.timeoutMs = 20000;
+  config.timeoutMs = timeout_ms;
   Communicators ranks(P, config);
   auto residuals = test::make_residuals<float>(ranks.handles(), step.task.n, true);
   for (size_t r = 0; r < residuals.size(); ++r) residuals[r].write(step.before[r]);
@@ -54,19 +55,27 @@ std::string run(const Step<float>& step, int P, const Victim& victim, size_t n,
   memory.fail_at(n);
   std::string verdict = ranks.run(describe(step.task, P), [&](int rank) -> std::string {
     const Report first = make_call(step, rank, ranks.handle(rank), residuals[size_t(rank)]);
-    if (!first.wrong.empty() || first.seconds > test::patience()) return describe(first);
+    if (!first.wrong.empty()) return describe(first);
+    if (first.seconds > test::patience()) return "late: " + describe(first);
     if (first.result == sparsecollSuccess) return "";
     if (n == 0) return describe(first);
     if (first.result != sparsecollSystemError && first.result != sparsecollRemoteError)
       return describe(first);
     const Report again = make_call(step, rank, ranks.handle(rank), residuals[size_t(rank)]);
-    return again.result == first.result && again.seconds < 1 ? "" : "again: " + describe(again);
+    if (again.seconds > 1) return "late: again: " + describe(again);
+    return again.result == first.result ? "" : "again: " + describe(again);
   });
   *allocations = memory.allocations() - before;
   if (!verdict.empty())
     verdict += text("\n    allocation ", n, " of rank ", victim.rank, "'s ",
                     victim.receives ? "receive memory" : "memory");
   return verdict;
+}
+
+std::string run(const Step<float>& step, int P, const Victim& victim, size_t n,
+                size_t* allocations) {
+  return test::with_longer_deadlines(
+      20000, [&](int ms) { return run_once(step, P, victim, n, ms, allocations); });
 }
 
 TEST_CASE("every allocation of a call may fail") {

@@ -147,7 +147,7 @@ class Prediction(unittest.TestCase):
             speed = {float(density): float(faster) for density, faster in
                      re.findall(r"^ +([\d.]+)%.* ([\d.]+)x$", rows, re.MULTILINE)}
             pays = re.match(r"Pays at densities up to ([\d.]+)%", last)
-            excepted = re.search(r"but not at ([^;]*);", last)
+            excepted = re.search(r" except ([\d.%, ]*[\d.]%)", last)
             slower = [float(each.rstrip("%")) for each in excepted[1].split(", ")] if excepted else []
             self.assertTrue(pays or last.startswith("Does not pay"), last)
             for density, faster in speed.items():

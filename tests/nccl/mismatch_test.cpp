@@ -5,8 +5,11 @@
 // calls, so they do not compare descriptors first: the call fails, but no rank waits for ever.
 // Other cases have bad configurations and bad buffers.
 
+#include <functional>
+
 #include "nccl/api_team.hpp"
 #include "support/catch.hpp"
+#include "support/longer_deadlines.hpp"
 
 namespace sparsecoll::nccl_tests {
 namespace {
@@ -19,8 +22,8 @@ struct Calls {
 };
 
 /// Makes both calls on all ranks. Then rank 1 makes the odd call and the others make the usual one.
-std::string make_odd_call(int P, const Calls& calls) {
-  const Team team(P, config_with_timeout(kTimeout));
+std::string make_odd_call(int P, const Calls& calls, int deadline_ms) {
+  const Team team(P, config_with_timeout(deadline_ms));
   std::vector<sparsecollResult_t> got(static_cast<size_t>(P));
   std::string verdict = team.run("odd call", [&](int rank) {
     const sparsecollComm_t comm = team.comm(rank);
@@ -33,7 +36,7 @@ std::string make_odd_call(int P, const Calls& calls) {
     auto& result = got[static_cast<size_t>(rank)];
     result = tensors.finish(tensors.make(rank == 1 ? calls.odd : calls.usual));
     std::string wrong;
-    if (seconds_since(start) > kTimeout / 1000.0 + test::patience()) wrong += "too late; ";
+    if (seconds_since(start) > deadline_ms / 1000.0 + test::patience()) wrong += "too late; ";
     if (result == sparsecollSuccess) return wrong;
     wrong += async_error_of(comm) == result ? "" : "GetAsyncError differs; ";
     return wrong + result_mismatch(tensors.make(calls.usual), result, comm);
@@ -47,6 +50,11 @@ std::string make_odd_call(int P, const Calls& calls) {
   }
   if (got[0] == sparsecollSuccess) verdict += "rank 0, to which all others send, has not noticed";
   return verdict;
+}
+
+/// Repeats a test with longer deadlines, which also hold for the init of its ranks.
+std::string with_deadlines(const std::function<std::string(int ms)>& body) {
+  return test::with_longer_deadlines(kTimeout, body);
 }
 
 TEST_CASE("another call of a known shape is fatal, and no rank waits for ever") {
@@ -63,28 +71,30 @@ TEST_CASE("another call of a known shape is fatal, and no rank waits for ever") 
          {Calls{usual, average, true}, Calls{usual, shorter}, Calls{usual, fewer},
           Calls{usual, wide}, Calls{usual, sparse}, Calls{sparse, usual}}) {
       CAPTURE(P, each.odd.count, each.odd.k, each.odd.datatype, each.odd.op);
-      CHECK(make_odd_call(P, each) == "");
+      CHECK(with_deadlines([&](int ms) { return make_odd_call(P, each, ms); }) == "");
     }
-    CHECK(make_odd_call(P, {usual, tiny}) == "");
+    CHECK(with_deadlines([&](int ms) { return make_odd_call(P, {usual, tiny}, ms); }) == "");
   }
 }
 
 TEST_CASE("one rank makes a call of a new shape and the other one of a known shape") {
   for (const bool odd_is_new : {false, true}) {
-    const Team team(2, config_with_timeout(kTimeout));
-    CHECK(team.run("new", [&](int rank) {
-      const sparsecollComm_t comm = team.comm(rank);
-      Tensors tensors(comm);
-      std::string wrong =
-          result_mismatch(tensors.finish(tensors.make(Call{})), sparsecollSuccess, comm);
-      Call fresh;
-      fresh.k = 9;
-      const bool is_new = (rank == 1) == odd_is_new;
-      const auto got = tensors.finish(tensors.make(is_new ? fresh : Call{}));
-      if (got != sparsecollTimeout && got != sparsecollRemoteError)
-        wrong += text("got ", got, "; ");
-      return wrong;
-    }) == "");
+    CHECK(with_deadlines([&](int ms) {
+            const Team team(2, config_with_timeout(ms));
+            return team.run("new", [&](int rank) {
+              const sparsecollComm_t comm = team.comm(rank);
+              Tensors tensors(comm);
+              std::string wrong =
+                  result_mismatch(tensors.finish(tensors.make(Call{})), sparsecollSuccess, comm);
+              Call fresh;
+              fresh.k = 9;
+              const bool is_new = (rank == 1) == odd_is_new;
+              const auto got = tensors.finish(tensors.make(is_new ? fresh : Call{}));
+              if (got != sparsecollTimeout && got != sparsecollRemoteError)
+                wrong += text("got ", got, "; ");
+              return wrong;
+            });
+          }) == "");
   }
 }
 
@@ -98,22 +108,25 @@ size_t bytes_sent(sparsecollComm_t comm, const Tensors& tensors, const Call& cal
 }
 
 TEST_CASE("a message of a known shape is not taken for a descriptor of the same length") {
-  const Team team(2, config_with_timeout(kTimeout));
-  CHECK(team.run("same length", [&](int rank) {
-    const sparsecollComm_t comm = team.comm(rank);
-    const Tensors tensors(comm);
-    Call call{test::Verb::kGtopk, Tensors::kRoom};
-    const Call fresh{test::Verb::kGtopk, Tensors::kRoom, 1, sparsecollFloat32, sparsecollAvg};
-    const size_t first = bytes_sent(comm, tensors, call);
-    const size_t descriptors = first - bytes_sent(comm, tensors, call);
-    for (call.k = 80; call.k <= call.count; ++call.k) {
-      bytes_sent(comm, tensors, call);
-      if (bytes_sent(comm, tensors, call) == descriptors) break;
-    }
-    if (call.k > call.count) return text("no message is ", descriptors, " bytes long");
-    const auto got = tensors.finish(tensors.make(rank == 1 ? fresh : call));
-    return result_mismatch(got, sparsecollRemoteError, comm, "made another call");
-  }) == "");
+  CHECK(
+      with_deadlines([&](int ms) {
+        const Team team(2, config_with_timeout(ms));
+        return team.run("same length", [&](int rank) {
+          const sparsecollComm_t comm = team.comm(rank);
+          const Tensors tensors(comm);
+          Call call{test::Verb::kGtopk, Tensors::kRoom};
+          const Call fresh{test::Verb::kGtopk, Tensors::kRoom, 1, sparsecollFloat32, sparsecollAvg};
+          const size_t first = bytes_sent(comm, tensors, call);
+          const size_t descriptors = first - bytes_sent(comm, tensors, call);
+          for (call.k = 80; call.k <= call.count; ++call.k) {
+            bytes_sent(comm, tensors, call);
+            if (bytes_sent(comm, tensors, call) == descriptors) break;
+          }
+          if (call.k > call.count) return text("no message is ", descriptors, " bytes long");
+          const auto got = tensors.finish(tensors.make(rank == 1 ? fresh : call));
+          return result_mismatch(got, sparsecollRemoteError, comm, "made another call");
+        });
+      }) == "");
 }
 
 TEST_CASE(

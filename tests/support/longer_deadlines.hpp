@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdio>
+#include <exception>
 #include <functional>
 #include <string>
 
@@ -10,14 +11,19 @@ namespace sparsecoll::test {
 
 /// Runs body(ms) with a deadline of `first_ms`. While its verdict speaks of a deadline that passed,
 /// or of something late, runs it again with a deadline four times as long, at most three times.
-/// Returns the last verdict.
+/// Returns the last verdict. An exception is a verdict, too.
 ///
 /// A thread that gets no CPU for about as long as a deadline lets a test fail by chance. Such a
 /// delay does not grow with the deadline; that of a defect does.
 inline std::string with_longer_deadlines(int first_ms,
                                          const std::function<std::string(int ms)>& body) {
   for (int attempt = 0, ms = first_ms;; ++attempt, ms *= 4) {
-    std::string verdict = body(ms);
+    std::string verdict;
+    try {
+      verdict = body(ms);
+    } catch (const std::exception& error) {
+      verdict = std::string("exception: ") + error.what();
+    }
     const bool by_time =
         verdict.find("deadline") != std::string::npos || verdict.find("late") != std::string::npos;
     if (!by_time || attempt == 3) return verdict;

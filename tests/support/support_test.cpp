@@ -93,6 +93,12 @@ TEST_CASE("only verdicts about time are tried again, with longer deadlines, and 
   CHECK(deadlines_until(6, "the deadline passed") == std::vector<int>{5, 20});
   CHECK(deadlines_until(1000, "it came late") == std::vector<int>{5, 20, 80, 320});
   CHECK(deadlines_until(6, "a wrong sum") == std::vector<int>{5});
+  CHECK(with_longer_deadlines(5, [](int ms) -> std::string {
+          return ms < 20 ? throw std::runtime_error("no init by the deadline") : "";
+        }) == "");
+  CHECK(with_longer_deadlines(5, [](int ms) -> std::string {
+          return ms < 20 ? throw std::runtime_error("broken") : "";
+        }) == "exception: broken");
 }
 
 TEST_CASE("verdicts and exceptions of threads arrive with their rank") {
