@@ -44,10 +44,16 @@ sparsecoll_add_perf_test(
 sparsecoll_add_perf_test(
   sparse_allreduce.rounds COMMAND sparse_allreduce_perf --transport local -t 3 --feedback 1 ${small}
                                   --rounds 2
-  PROPERTIES PASS_REGULAR_EXPRESSION "2 calls after 1, 2 rounds by turns.*Wrong results : 0 OK")
+  PROPERTIES PASS_REGULAR_EXPRESSION "2 calls after 1, 2 rounds, algorithms by turns.*Wrong results : 0 OK")
 sparsecoll_add_perf_test(
   rounds.options COMMAND sparse_allreduce_perf --transport local -n 3 --rounds 4
   PROPERTIES PASS_REGULAR_EXPRESSION "--rounds: needs at least one timed call a round, as by -n 4")
+sparsecoll_add_perf_test(
+  rounds.tensors COMMAND sparse_allreduce_perf --transport local --rounds 2 --tensors 12,13
+  PROPERTIES PASS_REGULAR_EXPRESSION "--rounds: cannot be used with --tensors")
+sparsecoll_add_perf_test(
+  rounds.twice COMMAND sparse_allreduce_perf --transport local --rounds 2 --algo oktopk,oktopk
+  PROPERTIES PASS_REGULAR_EXPRESSION "--algo: oktopk is named twice.*--rounds needs different ones")
 sparsecoll_add_perf_test(blocks COMMAND block_perf --count 5000 --entries 100 -t 1,3 -n 2)
 # The predictions of the cost model, on a simulated network that nearly equals the model.
 add_test(NAME perf.tune COMMAND "${CMAKE_CURRENT_SOURCE_DIR}/test_tune.sh"
@@ -80,6 +86,11 @@ sparsecoll_add_catch_test(
   LABEL perf
   SOURCES simulated/network_test.cpp
   SUPPORT sparsecoll_perf sparsecoll_test_support)
+sparsecoll_add_catch_test(
+  NAME perf_timing
+  LABEL perf
+  SOURCES common/timing_test.cpp
+  SUPPORT sparsecoll_perf sparsecoll_perf_storage ${whole_library} sparsecoll_test_support)
 sparsecoll_add_catch_test(
   NAME perf_gradients
   LABEL perf

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <algorithm>
-#include <cstdint>
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <numeric>
@@ -14,11 +14,16 @@
 #include <utility>
 #include <vector>
 
+#include "common/algorithm_words.hpp"
 #include "common/baselines.hpp"
 #include "common/checker.hpp"
+#include "common/half.hpp"
 #include "common/library.hpp"
 #include "common/model.hpp"
+#include "common/options.hpp"
+#include "common/ranks.hpp"
 #include "common/record.hpp"
+#include "common/runner.hpp"
 #include "common/storage.hpp"
 #include "common/timing.hpp"
 
@@ -42,12 +47,10 @@ class AlgorithmTimer {
       show(name);
       all.push_back(begin(name, task, checker));
     }
-    const int rounds = options_.rounds, calls = options_.iterations;
-    for (int round = 0; round < rounds; ++round)
+    for (int round = 0; round < options_.rounds; ++round)
       for (std::size_t i = 0; i < names.size(); ++i) {
         show(names[i]);
-        all[i].timing.add(static_cast<int>(int64_t{calls} * (round + 1) / rounds -
-                                           int64_t{calls} * round / rounds));
+        all[i].timing.add(calls_of_round(options_.iterations, round, options_.rounds));
       }
     std::vector<Record> records;
     for (std::size_t i = 0; i < names.size(); ++i)

@@ -11,6 +11,7 @@ namespace sparsecoll::perf {
 
 /// The value of --algo for Ok-Topk with reused thresholds.
 inline constexpr const char* kReuse = "oktopk-reuse";
+/// The values of --algo for the algorithms that need to know the nodes.
 inline constexpr const char* kHierarchical = "hierarchical";
 inline constexpr const char* kSharded = "sharded";
 /// The value of --algo for Auto with allowReordered = 1.

@@ -105,6 +105,7 @@ class Benchmark {
     std::unique_ptr<Checker<T>> checker;
     if (options_.check) checker = std::make_unique<Checker<T>>(task, ranks_, vectors);
     const std::vector<std::string>& names = options_.algorithms;
+    // Vectors of algorithms that take turns are in memory at the same time.
     const std::size_t together = options_.rounds == 1 ? 1 : names.size();
     const auto show = [&](const std::string& name) {
       progress_.show(where_ + ", k = " + std::to_string(task.k) + ": " + name);

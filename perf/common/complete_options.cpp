@@ -159,7 +159,10 @@ void complete_options(CLI::App& app, Options& o, const Program& program) {
     throw CLI::ValidationError(
         "--rounds", "needs at least one timed call a round, as by -n " + std::to_string(o.rounds));
   if (o.rounds > 1 && !o.tensors.empty())
-    throw CLI::ValidationError("--rounds", "a search with --tensors has none");
+    throw CLI::ValidationError("--rounds", "cannot be used with --tensors");
+  for (const std::string& name : o.algorithms)
+    if (o.rounds > 1 && std::ranges::count(o.algorithms, name) > 1)
+      throw CLI::ValidationError("--algo", name + " is named twice; --rounds needs different ones");
 }
 
 void check_transport(const Options& options) {

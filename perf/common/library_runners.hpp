@@ -6,13 +6,16 @@
 // sparseAlltoall.
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "calls/algorithm_info.hpp"
 #include "common/algorithm_words.hpp"
+#include "common/checker.hpp"
 #include "common/gradients.hpp"
 #include "common/handles.hpp"
 #include "common/runner.hpp"
@@ -95,10 +98,10 @@ class LibraryRunner : public Runner<T> {
                                             : ExpectedResult::kTopkOfSum;
   }
   /// Returns true if sent values are rounded. Without a selection they never are.
-  bool rounds() const { return task_.rounded && result_ != ResultKind::whole_sum; }
+  bool rounds_values() const { return task_.rounded && result_ != ResultKind::whole_sum; }
   sparsecollRedOp_t op() const { return task_.average ? sparsecollAvg : sparsecollSum; }
   std::size_t wrong_in_residual(const Checker<T>& checker) const {
-    if (residual_.get() == nullptr || rounds()) return 0;
+    if (residual_.get() == nullptr || rounds_values()) return 0;
     std::vector<Wide<T>> values(task_.n);
     residual_.read(values.data());
     return checker.wrong_residual(values, expected_result());
@@ -136,7 +139,7 @@ class DenseVerb final : public LibraryRunner<T> {
   }
 
   std::size_t wrong(const Checker<T>& checker) const override {
-    if (this->rounds())
+    if (this->rounds_values())
       return checker.wrong_rounded(entries_of(result_.read()), this->expected_result());
     return checker.wrong_dense(result_.read(), this->expected_result(), Accuracy::kBits) +
            this->wrong_in_residual(checker);
@@ -185,7 +188,7 @@ class SparseVerb final : public LibraryRunner<T> {
   }
 
   std::size_t wrong(const Checker<T>& checker) const override {
-    if (this->rounds()) {
+    if (this->rounds_values()) {
       const auto index = result_index_.read(receive_.nnz);
       const auto value = result_value_.read(receive_.nnz);
       return checker.wrong_rounded({{index.begin(), index.end()}, {value.begin(), value.end()}},

@@ -135,9 +135,10 @@ void record_header(const Table& table, const Options& o, const Machine& machine,
   table.comment("form " + o.form + (o.wire == "native" ? "" : "; wire " + o.wire) + "; feedback " +
                 (o.feedback ? "1" : "0") + "; " + data);
   const std::string timed = o.tensors.empty() ? "call" : "step";
-  table.comment("time of a " + timed + ": " + o.combine + " over ranks, between barriers; " +
-                std::to_string(o.iterations) + " " + timed + "s after " + std::to_string(o.warmup) +
-                (o.rounds == 1 ? "" : ", " + std::to_string(o.rounds) + " rounds by turns"));
+  table.comment(
+      "time of a " + timed + ": " + o.combine + " over ranks, between barriers; " +
+      std::to_string(o.iterations) + " " + timed + "s after " + std::to_string(o.warmup) +
+      (o.rounds == 1 ? "" : ", " + std::to_string(o.rounds) + " rounds, algorithms by turns"));
   if (machine.gpus > 0) {
     table.comment("a call ends when its stream is done; select: time of the host to queue it");
     if (o.transport == "mpi") table.comment("the baselines of MPI need --memory host: left out");

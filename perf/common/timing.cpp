@@ -57,6 +57,7 @@ Times summary(std::vector<double> seconds) {
 }
 
 void Timing::warm_up() const {
+  if (options_.combine == kMakespan) require_one_clock(ranks_);
   for (int i = 0; i < options_.warmup; ++i) {
     prepare_();
     call_();
@@ -64,7 +65,6 @@ void Timing::warm_up() const {
 }
 
 void Timing::add(int calls) {
-  if (options_.combine == kMakespan) require_one_clock(ranks_);
   for (int i = 0; i < calls; ++i) {
     prepare_();
     ranks_.barrier();

@@ -2,7 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <functional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -34,9 +36,9 @@ class Timing {
          std::function<void()> call)
       : ranks_(ranks), options_(options), prepare_(std::move(prepare)), call_(std::move(call)) {}
 
-  /// Makes options.warmup calls.
+  /// Makes options.warmup calls. Collective.
   void warm_up() const;
-  /// Makes and times this many calls. Collective.
+  /// Makes this many timed calls. Collective.
   void add(int calls);
   /// Collective; returns the same times of all timed calls on every rank.
   Times times() const;
@@ -54,6 +56,13 @@ class Timing {
   std::function<void()> call_;
   std::vector<Interval> calls_;
 };
+
+/// Returns how many of the calls belong to this of `rounds` rounds. The rounds differ by one call
+/// at most, and add up to `calls`.
+constexpr int calls_of_round(int calls, int round, int rounds) {
+  const auto before = [&](std::int64_t r) { return calls * r / rounds; };
+  return static_cast<int>(before(round + 1) - before(round));
+}
 
 /// Makes options.warmup calls, then options.iterations timed ones. Collective.
 Times measure(Ranks& ranks, const Options& options, const std::function<void()>& prepare,

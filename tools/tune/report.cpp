@@ -77,23 +77,26 @@ std::string table_of(const Advice& advice, const std::string& dense_name) {
                      *advice.dense_measured / *row.measured);
     text += '\n';
   }
+  return text + conclusion_of(advice, dense_name);
+}
+
+}  // namespace
+
+std::string conclusion_of(const Advice& advice, const std::string& dense_name) {
   if (!advice.break_even)
-    return text + "  Does not pay: " + dense_name + " is faster at all of these densities.\n";
-  const bool at_all = advice.rows.back().speed_up() >= 1;
-  text += format("  Pays at densities up to %s%s", percent(*advice.break_even).c_str(),
-                 at_all ? ", and perhaps above" : "");
-  const char* but = ", but not at ";
+    return "  Does not pay: " + dense_name + " is faster at all of these densities.\n";
+  std::string text = "  Pays at densities up to " + percent(*advice.break_even);
+  const char* separator = " except ";
   for (const Prediction& row : advice.rows) {
     if (row.density > *advice.break_even || row.speed_up() >= 1) continue;
-    text += but + percent(row.density);
-    but = ", ";
+    text += separator + percent(row.density);
+    separator = ", ";
   }
+  if (advice.rows.back().speed_up() >= 1) text += ", and perhaps above";
   const auto best = std::ranges::max_element(advice.rows, {}, &Prediction::speed_up);
   return text + format("; at %s expect %.3g times the speed of %s.\n",
                        percent(best->density).c_str(), best->speed_up(), dense_name.c_str());
 }
-
-}  // namespace
 
 Json json_of(const Measured& measured, const Predictor& predictor,
              const std::vector<Advice>& advice) {

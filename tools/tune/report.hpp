@@ -27,4 +27,7 @@ Json json_of(const Measured& measured, const Predictor& predictor,
 std::string text_of(const Measured& measured, const Predictor& predictor,
                     const std::vector<Advice>& advice);
 
+/// Returns the last line of the text for one length.
+std::string conclusion_of(const Advice& advice, const std::string& dense_name);
+
 }  // namespace sparsecoll::tune

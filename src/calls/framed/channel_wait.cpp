@@ -2,7 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The waits of a channel: for messages of peers, and for memory that was sent.
 #include <algorithm>
-#include <utility>
+#include <chrono>
+#include <span>
+#include <string>
+#include <vector>
 
 #include "calls/framed/channel.hpp"
 #include "core/error.hpp"
