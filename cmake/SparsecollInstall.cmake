@@ -29,7 +29,7 @@ if(PROJECT_IS_TOP_LEVEL)
           FILES_MATCHING PATTERN "*.py")
   install(FILES README.md DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT documentation)
   install(FILES perf/README.md DESTINATION "${CMAKE_INSTALL_DOCDIR}/perf" COMPONENT documentation)
-  # What the pages link to.
+  # The pages link to these.
   install(DIRECTORY perf/results perf/tensors DESTINATION "${CMAKE_INSTALL_DOCDIR}/perf" COMPONENT documentation)
   install(FILES include/sparsecoll/sparsecoll.h DESTINATION "${CMAKE_INSTALL_DOCDIR}/include/sparsecoll"
           COMPONENT documentation)

@@ -191,7 +191,7 @@ class Channel {
   void put_header(int peer, FrameHeader header, const Framed& payload, std::byte* head);
   /// Checks a received message and puts it into its queue.
   void receive(ReceivedMessage message, FunctionRef<void(int peer, const Frame&)> on_frame);
-  /// Receives as the other progress() does, but tells nobody: a later wait looks at the queue.
+  /// Receives like progress(on_frame), without a callback. A later wait looks at the queued frames.
   bool progress() {
     return progress([](int /*peer*/, const Frame&) {});
   }
