@@ -9,7 +9,7 @@ usage="usage: run.sh [--out DIR] [--only NAMES] [--limit SECONDS] [--quick] [FOL
   --out DIR     folder of logs, rows and reports: new, empty, or of an earlier run; also packed into
                 DIR.tar.gz (results beside this script; build/gpu-results in the repository)
   --only NAMES  these steps, comma separated: hello,yardsticks,tests,topk,adversarial,large,merge,
-                pack,unpack,verbs,mpi,timeline,nccl,torch,memcheck,racecheck,synccheck,ncu; or single
+                pack,unpack,verbs,mpi,timeline,nccl,torch,memcheck,racecheck,initcheck,synccheck,ncu; or single
                 steps by the name of their log: topk_float32,gpu_merge,memcheck_select...
   --limit S     all steps together take at most S seconds
   --quick       small vectors, few calls: a test that all steps work
@@ -42,7 +42,7 @@ need_value() {
 start() {
   local program=$folder/bin/$1
   shift
-  timeout -k 5 60 "${libraries[@]}" "${loader[@]}" "$program" "$@"
+  timeout -k 5 60 "${starter[@]}" "$program" "$@"
 }
 
 # check_only: checks that the names of --only can be names of steps. Names of test files are known
@@ -52,8 +52,8 @@ check_only() {
   steps+="|(topk|merge|pack|unpack|torch)_(float32|float64|bfloat16|float16)"
   steps+="|verbs_(sparse_allreduce|gtopk_allreduce|sparse_alltoall|push_sum)_p[24]|verbs_tensors_p2"
   steps+="|mpi_(sparse_allreduce|gtopk_allreduce)(_small)?_p2|mpi_(sparse_alltoall|push_sum)_p2"
-  steps+="|timeline_(threads|mpi)|nccl_(sparse_allreduce|gtopk_allreduce|gtopk_small_g[01]|push_sum|tensors)"
-  steps+="|(gpu|memcheck|racecheck|synccheck)_[a-z0-9_]+"
+  steps+="|timeline_(threads|mpi)|nccl_(sparse_allreduce|gtopk_allreduce|gtopk_small_g[01]|push_sum|tensors|whole)"
+  steps+="|(gpu|memcheck|racecheck|initcheck|synccheck)_[a-z0-9_]+"
   for name in "${only[@]}"; do
     [[ $name =~ ^($steps)$ || " ${groups[*]} " == *" $name "* ]] ||
       die "--only: there is no step '$name'; there are: ${groups[*]}"
@@ -85,15 +85,17 @@ check_package() {
 }
 
 # choose_loader: chooses the loader and the libraries of the package if those of the machine are too
-# old; else only the package's MPI.
+# old; else only the package's MPI and hwloc.
 choose_loader() {
   chmod +x "$folder"/lib/ld-linux* "$folder"/bin/* "$folder"/mpi/bin/* 2>/dev/null || true
   if [ -d "$folder/mpi" ]; then
     libraries=(env "LD_LIBRARY_PATH=$folder/mpi/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}")
   fi
+  starter=("${libraries[@]}")
   if start topk_perf --help >/dev/null 2>&1; then return; fi
   libraries=()
   loader=("$(find "$folder/lib" -name 'ld-linux*' | head -n 1)" --library-path "$folder/lib:$folder/mpi/lib")
+  starter=("${loader[@]}")
   [ -x "${loader[0]}" ] || die "the programs do not start here, and there is no loader in $folder/lib" 1
   start topk_perf --help >/dev/null || die "the package's programs do not start here" 1
 }

@@ -9,7 +9,8 @@
 folder=.       # the package
 out=.          # folder of logs and rows
 loader=()      # the package's loader, if the machine's libraries are too old
-libraries=()   # else a command with which programs find the package's MPI
+libraries=()   # else a command with which programs find the package's libraries
+starter=()     # the one of both that is not empty, with which a program of the package starts
 nccl=""        # folder of libnccl.so.2; empty: none
 only=()        # names of --only; empty: all steps
 limit=1000000  # seconds for all steps
@@ -20,7 +21,7 @@ groups_of_tensors=()  # set by run_steps
 calls=(-n 20 -w 3)
 
 groups=(hello yardsticks tests topk adversarial large merge pack unpack verbs mpi timeline nccl torch memcheck
-  racecheck synccheck ncu)
+  racecheck initcheck synccheck ncu)
 group=""       # the group that runs now
 declare -A matched=()  # names of --only for which there was a step
 written=()        # files of this run
@@ -123,7 +124,7 @@ missing() {
 measure() {
   local name=$1 most=$2
   shift 2
-  step "$name" "$most" "${libraries[@]}" "${loader[@]}" "$folder/bin/topk_perf" --memory device "$@" \
+  step "$name" "$most" "${starter[@]}" "$folder/bin/topk_perf" --memory device "$@" \
     -J "$out/$name.json"
 }
 
@@ -148,7 +149,7 @@ step_yardsticks() {
 # test_files: prints the source files of the tests, which are tags of Catch2: select_test,
 # merge_test...
 test_files() {
-  timeout -k 5 60 "${loader[@]}" "$folder/bin/test_gpu" -# --list-tags 2>/dev/null |
+  timeout -k 5 60 "${starter[@]}" "$folder/bin/test_gpu" -# --list-tags 2>/dev/null |
     grep -o '\[#[a-z0-9_]*\]' | tr -d '[]#' | LC_ALL=C sort -u || true
 }
 
@@ -161,7 +162,7 @@ plain_test_files() {
 step_tests() {
   local file
   for file in $(plain_test_files); do
-    step "gpu_${file%_test}" 240 "${loader[@]}" "$folder/bin/test_gpu" -# "[#$file]" -d yes
+    step "gpu_${file%_test}" 240 "${starter[@]}" "$folder/bin/test_gpu" -# "[#$file]" -d yes
   done
 }
 
@@ -188,7 +189,7 @@ step_adversarial() {
 # Measures up to 2^30 values with the check of results, which is too slow for the other steps.
 step_large() {
   measure large 300 -b 1G -e 4G -f 4 --density 0.001 -n 3 -w 1 --check-count 1G
-  step gpu_large 500 "${loader[@]}" "$folder/bin/test_gpu" -# "[#large_test]" -d yes
+  step gpu_large 500 "${starter[@]}" "$folder/bin/test_gpu" -# "[#large_test]" -d yes
 }
 
 # kernel_tables merge|pack|unpack: measures the kernel for all types.
@@ -210,7 +211,7 @@ step_unpack() { kernel_tables unpack; }
 # step's JSON.
 verb() {
   local name=verbs_$1_p$2
-  step "$name" 240 "${libraries[@]}" "${loader[@]}" "$folder/bin/verbs_perf" "$1_perf" --memory device \
+  step "$name" 240 "${starter[@]}" "$folder/bin/verbs_perf" "$1_perf" --memory device \
     --transport local -t "$2" -J "$out/$name.json" "${@:3}"
 }
 
@@ -224,7 +225,7 @@ step_verbs() {
     verb push_sum "$ranks" "${sizes[@]}" --delay 0,2 --density 0,0.01 -n 10
   done
   local name=verbs_tensors_p2
-  step $name 240 "${libraries[@]}" "${loader[@]}" "$folder/bin/verbs_perf" sparse_allreduce_perf \
+  step $name 240 "${starter[@]}" "$folder/bin/verbs_perf" sparse_allreduce_perf \
     --memory device --transport local -t 2 -J "$out/$name.json" "${groups_of_tensors[@]}"
 }
 
@@ -233,7 +234,7 @@ step_timeline() {
   local size=256M
   if [ "$quick" = 1 ]; then size=1M; fi
   step timeline_threads 120 env SPARSECOLL_TIMELINE="$out/timeline_threads.%r.json" \
-    "${libraries[@]}" "${loader[@]}" "$folder/bin/verbs_perf" sparse_allreduce_perf --memory device --transport local -t 2 \
+    "${starter[@]}" "$folder/bin/verbs_perf" sparse_allreduce_perf --memory device --transport local -t 2 \
     --form sparse --algo oktopk -b "$size" -e "$size" --density 0.01 --overlap 0 -n 5 -w 3 -c 0
   if [ ! -d "$folder/mpi" ]; then return; fi
   local start
@@ -248,7 +249,7 @@ step_timeline() {
 over_mpi() {
   printf '%s\0' env "OPAL_PREFIX=$folder/mpi" OMPI_ALLOW_RUN_AS_ROOT=1 \
     OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 PMIX_MCA_pcompress_base_silence_warning=1 \
-    "${libraries[@]}" "${loader[@]}" "$folder/mpi/bin/mpirun" --oversubscribe --bind-to none --mca plm isolated --mca pml ob1 \
+    "${starter[@]}" "$folder/mpi/bin/mpirun" --oversubscribe --bind-to none --mca plm isolated --mca pml ob1 \
     --mca btl self,vader -n "$1" "${loader[@]}"
 }
 
@@ -327,10 +328,15 @@ step_nccl() {
       -t "$ranks" -J "$out/nccl_$program.json" "${sizes[@]}" --density 0.001,0.01 --feedback 1 \
       "${calls[@]}"
   done
+  # Beside topk_float32, this is what a call takes beyond its selection.
+  if [ "$quick" = 0 ]; then sizes=(-b 1G -e 1G); fi
+  step nccl_whole 240 "${perf[@]}" sparse_allreduce_perf --memory device --transport nccl -t "$ranks" \
+    -J "$out/nccl_whole.json" "${sizes[@]}" --algo oktopk --density 0.0001,0.001,0.01 --feedback 1 -c 0 "${calls[@]}"
+  if [ "$quick" = 0 ]; then sizes=(-b 1M -e 64M -f 8); fi
   step nccl_tensors 240 "${perf[@]}" sparse_allreduce_perf --memory device --transport nccl \
     -t "$ranks" -J "$out/nccl_tensors.json" "${groups_of_tensors[@]}"
   # Measures the cost of a small call: queued by the host, and as a CUDA graph.
-  local small=(-b 256K -e 256K -k 64 --feedback 1 -n 500 -w 20)
+  local small=(-b 256K -e 4M -f 16 -k 64 --feedback 1 -n 500 -w 20)
   if [ "$quick" = 1 ]; then small=(-b 64K -e 64K -k 64 --feedback 1 -n 3 -w 1); fi
   for graph in 0 1; do
     step "nccl_gtopk_small_g$graph" 120 "${perf[@]}" gtopk_allreduce_perf --memory device \
@@ -361,7 +367,7 @@ step_torch() {
   done
 }
 
-# sanitizer memcheck|racecheck|synccheck: runs the tests on small inputs, because the tool is slow.
+# sanitizer memcheck|racecheck|initcheck|synccheck: runs the tests on small inputs, because the tool is slow.
 sanitizer() {
   local file tool
   if ! tool=$(find_tool compute-sanitizer); then
@@ -369,13 +375,14 @@ sanitizer() {
     return
   fi
   for file in $(plain_test_files); do
-    step "$1_${file%_test}" 240 env SPARSECOLL_TEST_SMALL=1 "$tool" --tool "$1" --error-exitcode 9 \
+    step "$1_${file%_test}" 240 env SPARSECOLL_TEST_SMALL=1 "${libraries[@]}" "$tool" --tool "$1" --error-exitcode 9 \
       --print-limit 20 "${loader[@]}" "$folder/bin/test_gpu" -# "[#$file]"
   done
 }
 
 step_memcheck() { sanitizer memcheck; }
 step_racecheck() { sanitizer racecheck; }
+step_initcheck() { sanitizer initcheck; }
 step_synccheck() { sanitizer synccheck; }
 
 # profile NAME TOOL ARGUMENT...: profiles the first launches of one small measurement by Nsight
@@ -383,9 +390,9 @@ step_synccheck() { sanitizer synccheck; }
 profile() {
   local name=$1 tool=$2
   shift 2
-  step "ncu_$name" 240 "$tool" --target-processes all --clock-control none --set full --kernel-name-base demangled \
+  step "ncu_$name" 240 "${libraries[@]}" "$tool" --target-processes all --clock-control none --set full --kernel-name-base demangled \
     --kernel-name 'regex:sparsecoll::cuda::' --launch-count 24 --force-overwrite \
-    --export "$out/ncu_$name" "${libraries[@]}" "${loader[@]}" "$folder/bin/topk_perf" --memory device -n 1 -w 0 -c 0 "$@"
+    --export "$out/ncu_$name" "${loader[@]}" "$folder/bin/topk_perf" --memory device -n 1 -w 0 -c 0 "$@"
   if [ -f "$out/ncu_$name.ncu-rep" ]; then
     step "ncu_${name}_text" 120 "$tool" --import "$out/ncu_$name.ncu-rep" --page details
   fi

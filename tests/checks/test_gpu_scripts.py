@@ -208,6 +208,20 @@ class Steps(Package):
                          ["gpu_select", "topk_float32", "merge_float32", "merge_float64",
                           "merge_bfloat16", "merge_float16"])
 
+    def test_programs_find_the_libraries_of_the_package(self):
+        needs = '#!/bin/sh\ncase $LD_LIBRARY_PATH in */mpi/lib*) ;; *) exit 127 ;; esac\n'
+        (self.package / "mpi/lib").mkdir(parents=True)
+        manifest = self.package / "MANIFEST"
+        manifest.write_text("".join(line for line in manifest.read_text().splitlines(True) if "bin/" not in line))
+        for name, text in (("topk_perf", TOPK_PERF), ("verbs_perf", TOPK_PERF), ("test_gpu", TEST_GPU)):
+            (self.package / "bin" / name).write_text(text.replace("#!/bin/sh\n", needs))
+        tool = self.home / "compute-sanitizer"
+        tool.write_text('#!/bin/sh\nwhile [ "${1##*/}" != test_gpu ]; do shift; done\nexec "$@"\n')
+        tool.chmod(0o755)
+        done = self.run_package("--only", "hello_topk,gpu_select,gpu_large,verbs_push_sum_p2,memcheck_select",
+                                PATH=f"{self.home}:{os.environ['PATH']}", LD_LIBRARY_PATH="")
+        self.check(0, "5 ok, 0 failed, 0 not run", done)
+
     def test_an_unknown_gpu_step_is_refused(self):
         done = self.run_package("--only", "hello_topk,gpu_nothing")
         self.check(1, "there is no step gpu_nothing", done)
@@ -219,11 +233,11 @@ class Steps(Package):
     def test_over_nccl(self):
         self.add_nccl()
         out = self.home / "out"
-        self.check(0, "13 ok, 0 failed, 0 not run", self.run_package("--out", out, "--only", "nccl"))
+        self.check(0, "14 ok, 0 failed, 0 not run", self.run_package("--out", out, "--only", "nccl"))
         self.assertEqual(self.names(out),
                          ["gpu_nccl", "gpu_nccl_dense", "gpu_nccl_group", "gpu_nccl_sparse",
                           "gpu_nccl_steps", "nccl_sparse_allreduce", "nccl_gtopk_allreduce",
-                          "nccl_tensors", "nccl_gtopk_small_g0", "nccl_gtopk_small_g1", "nccl_push_sum",
+                          "nccl_whole", "nccl_tensors", "nccl_gtopk_small_g0", "nccl_gtopk_small_g1", "nccl_push_sum",
                           "gpu_nccl_two_ranks", "gpu_nccl_two_ranks_verbs"])
         command = json.loads((out / "steps.jsonl").read_text().splitlines()[0])["command"]
         self.assertIn("LD_LIBRARY_PATH=nccl:mpi/lib", command)
