@@ -48,7 +48,7 @@ start() {
 # check_only: checks that the names of --only can be names of steps. Names of test files are known
 # only on a device.
 check_only() {
-  local name steps="hello_(smi|query|topk)|adversarial_(float32|bfloat16)|ncu_(select|merge)(_text)?"
+  local name steps="hello_(smi|query|topk)|adversarial_(float32|bfloat16)|ncu_(select|merge|pack|unpack)(_text)?"
   steps+="|(topk|merge|pack|unpack|torch)_(float32|float64|bfloat16|float16)"
   steps+="|verbs_(sparse_allreduce|gtopk_allreduce|sparse_alltoall|push_sum)_p[24]|verbs_tensors_p2"
   steps+="|mpi_(sparse_allreduce|gtopk_allreduce)(_small)?_p2|mpi_(sparse_alltoall|push_sum)_p2"

@@ -399,14 +399,17 @@ profile() {
 }
 
 step_ncu() {
-  local tool size=256M
+  local tool size=1G
   if ! tool=$(find_tool ncu); then
     missing ncu ncu
     return
   fi
   if [ "$quick" = 1 ]; then size=1M; fi
-  profile select "$tool" -b "$size" -e "$size" --density 0.001
-  profile merge "$tool" --kernel merge -b "$size" -e "$size" --density 0.01 -p 8
+  profile select "$tool" -b "$size" -e "$size" --density 0.0001,0.001,0.01
+  local kernel
+  for kernel in merge pack unpack; do
+    profile "$kernel" "$tool" --kernel "$kernel" -b "$size" -e "$size" --density 0.01,0.1 -p 8
+  done
 }
 
 run_steps() {

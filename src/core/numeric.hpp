@@ -136,11 +136,12 @@ constexpr uint64_t narrow_key(uint64_t key) {
   }
 }
 
-/// Returns a selected value as it is sent: rounded once to T, never a negative zero.
+/// Returns a selected value as it is sent: rounded once to T, never a negative zero. A sum with a
+/// NaN is another NaN on a GPU, so it is made canonical after it.
 template <class T>
 constexpr Accumulation<T> sent_part(Accumulation<T> value) {
   if constexpr (sizeof(T) == 2)
-    return widen(narrow<T>(value)) + 0.0f;
+    return canonical(widen(narrow<T>(value)) + 0.0f);
   else
     return canonical(value);
 }
