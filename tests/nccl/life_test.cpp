@@ -124,6 +124,19 @@ TEST_CASE("destroy waits for queued calls, and ends the handle") {
   CHECK(nccl_stand_in::leftovers() == "");
 }
 
+TEST_CASE("after an end no thread is left that ended a communicator of NCCL") {
+  const size_t before = nccl_stand_in::threads_that_ended_one();
+  for (const bool aborts : {false, true}) {
+    Team team(3);
+    CHECK(team.run("end", [&](int rank) {
+      if (aborts) sparsecollCommAbort(team.comm(rank));
+      team.destroy(rank);
+      return std::string();
+    }) == "");
+    CHECK(nccl_stand_in::threads_that_ended_one() == before);
+  }
+}
+
 /// A call that waits for the peer.
 struct WaitingCall {
   const char* name;

@@ -8,6 +8,7 @@
 #include "nccl/api_team.hpp"
 #include "nccl/stand_in_library.hpp"
 #include "support/catch.hpp"
+#include "support/longer_deadlines.hpp"
 #include "support/push_sum.hpp"
 
 namespace sparsecoll::nccl_tests {
@@ -102,44 +103,52 @@ TEST_CASE("the list: NULL, this rank, ranks that are none, and an output that is
   }) == "");
 }
 
-TEST_CASE("ranks that pass different lists get Timeout, and no second attempt") {
-  const Team team(4, config_with_timeout(kTimeoutMs));
-  CHECK(team.run("lists", [&](int rank) {
+std::string pass_different_lists(int timeout_ms) {
+  const Team team(4, config_with_timeout(timeout_ms));
+  const std::string wrong = team.run("lists", [&](int rank) {
     const sparsecollComm_t comm = team.comm(rank);
     sparsecollComm_t made = nullptr;
     if (rank == 3) return std::string();
     const Clock::time_point start = Clock::now();
     std::string wrong =
         result_mismatch(shrink(comm, {rank == 0 ? 2 : 3}, &made), sparsecollTimeout, comm);
-    if (seconds_since(start) > kTimeoutMs / 1000.0 + kAtOnce) wrong += "late; ";
+    if (seconds_since(start) > timeout_ms / 1000.0 + kAtOnce) wrong += "late; ";
     wrong += result_mismatch(shrink(comm, {3}, &made), sparsecollInvalidUsage, comm,
                              "NCCL cannot repeat one");
     return wrong + (made ? "there is a communicator; " : "");
-  }) == "");
-  CHECK(team.run("the old one", [&](int rank) { return sum_of_ones(team.comm(rank), 4); }) == "");
+  });
+  return wrong + team.run("the old one", [&](int rank) { return sum_of_ones(team.comm(rank), 4); });
+}
+
+TEST_CASE("ranks that pass different lists get Timeout, and no second attempt") {
+  CHECK(test::with_longer_deadlines(kTimeoutMs, pass_different_lists) == "");
+}
+
+std::string miss_a_survivor(int blocking, int timeout_ms) {
+  sparsecollConfig_t config = config_with_timeout(timeout_ms);
+  config.blocking = blocking;
+  const Team team(3, config);
+  kill_rank(team, 2);
+  return team.run("missing", [&](int rank) -> std::string {
+    const sparsecollComm_t comm = team.comm(rank);
+    if (rank == 2) sparsecollCommAbort(comm);
+    if (rank != 0) return "";
+    const Tensors tensors(comm);
+    tensors.make(Call{});  // it never ends
+    sparsecollComm_t made = nullptr;
+    const Clock::time_point start = Clock::now();
+    const std::string wrong =
+        result_mismatch(shrink(comm, {2}, &made), sparsecollTimeout, comm, "ncclCommShrink");
+    // A queued call takes its own deadline first.
+    const double most = (blocking ? 1 : 2) * timeout_ms / 1000.0 + kAtOnce;
+    return wrong + (seconds_since(start) > most ? "late; " : "");
+  });
 }
 
 TEST_CASE("a survivor that does not come: Timeout within the deadline, with queued calls, too") {
-  for (const int blocking : {1, 0}) {
-    sparsecollConfig_t config = config_with_timeout(kTimeoutMs);
-    config.blocking = blocking;
-    const Team team(3, config);
-    kill_rank(team, 2);
-    CHECK(team.run("missing", [&](int rank) -> std::string {
-      const sparsecollComm_t comm = team.comm(rank);
-      if (rank == 2) sparsecollCommAbort(comm);
-      if (rank != 0) return "";
-      const Tensors tensors(comm);
-      tensors.make(Call{});  // it never ends
-      sparsecollComm_t made = nullptr;
-      const Clock::time_point start = Clock::now();
-      const std::string wrong =
-          result_mismatch(shrink(comm, {2}, &made), sparsecollTimeout, comm, "ncclCommShrink");
-      // A queued call takes its own deadline first.
-      const double most = (blocking ? 1 : 2) * kTimeoutMs / 1000.0 + kAtOnce;
-      return wrong + (seconds_since(start) > most ? "late; " : "");
-    }) == "");
-  }
+  for (const int blocking : {1, 0})
+    CHECK(test::with_longer_deadlines(kTimeoutMs,
+                                      [&](int ms) { return miss_a_survivor(blocking, ms); }) == "");
 }
 
 TEST_CASE("an abort ends a shrink") {
@@ -208,16 +217,16 @@ TEST_CASE("an abort at any time of a shrink ends it, or leaves what it has made"
     }
 }
 
-TEST_CASE("a residual that more than two unfinished calls have changed does not move") {
-  const Team team(3, config_with_timeout(kTimeoutMs));
+std::string change_a_residual_by_three_calls(int timeout_ms) {
+  const Team team(3, config_with_timeout(timeout_ms));
   std::vector<std::unique_ptr<Tensors>> tensors(3);
-  CHECK(team.run("first call", [&](int rank) {
+  const std::string wrong_first = team.run("first call", [&](int rank) {
     auto& own = tensors[static_cast<size_t>(rank)];
     own = std::make_unique<Tensors>(team.comm(rank));
     return result_mismatch(own->finish(own->make(Call{})), sparsecollSuccess, team.comm(rank));
-  }) == "");
+  });
   kill_rank(team, 1);
-  CHECK(team.run("three calls", [&](int rank) -> std::string {
+  return wrong_first + team.run("three calls", [&](int rank) -> std::string {
     const sparsecollComm_t comm = team.comm(rank);
     const Tensors& own = *tensors[static_cast<size_t>(rank)];
     for (int call = 0; call < 3; ++call) own.make(Call{});
@@ -231,12 +240,16 @@ TEST_CASE("a residual that more than two unfinished calls have changed does not 
                              sparsecollInvalidUsage, made, "residual: the state after call 1");
     wrong += sum_of_ones(made, 2);
     return wrong + result_mismatch(sparsecollCommDestroy(made), sparsecollSuccess, made);
-  }) == "");
+  });
+}
+
+TEST_CASE("a residual that more than two unfinished calls have changed does not move") {
+  CHECK(test::with_longer_deadlines(kTimeoutMs, change_a_residual_by_three_calls) == "");
 }
 
 /// Makes steps of push-sum, then a call in which rank 2 dies, or a step if `in_step`.
-std::string move_push_sum(bool in_step) {
-  const Team team(3, config_with_timeout(kTimeoutMs));
+std::string move_push_sum(bool in_step, int timeout_ms) {
+  const Team team(3, config_with_timeout(timeout_ms));
   std::vector<std::unique_ptr<Tensors>> tensors(3);
   sparsecollPushSum_t states[3] = {};
   sparsecollPushSumConfig_t config = test::kGraphs[0].config();
@@ -292,8 +305,9 @@ std::string move_push_sum(bool in_step) {
 }
 
 TEST_CASE("a push-sum state moves, unless the failure was in its step") {
-  CHECK(move_push_sum(false) == "");
-  CHECK(move_push_sum(true) == "");
+  for (const bool in_step : {false, true})
+    CHECK(test::with_longer_deadlines(kTimeoutMs,
+                                      [&](int ms) { return move_push_sum(in_step, ms); }) == "");
 }
 
 }  // namespace

@@ -19,8 +19,8 @@ using ReleaseFunction = decltype(&ncclCommAbort);
 
 constexpr int kAbortWaitMilliseconds = 500;
 
-/// A release in a thread of its own. That thread and the waiting one share the task, because either
-/// may outlive the other.
+/// A release in a thread of its own. That thread and the waiting one share the task, because the
+/// thread outlives a wait that ended by the deadline.
 struct ReleaseTask {
   RetiredCommunicator retired;
   ReleaseFunction release;
@@ -47,25 +47,33 @@ void run(ReleaseTask& task) noexcept {
   task.changed.notify_all();
 }
 
+bool done_within(ReleaseTask& task, const Deadline& deadline) {
+  std::unique_lock lock(task.mutex);
+  while (!task.done && !deadline.passed())
+    task.changed.wait_until(lock, deadline.within(std::chrono::milliseconds(100)));
+  return task.done;
+}
+
 /// Calls `release` in a thread of its own and waits for it until the deadline. Returns true if it
 /// has returned. NCCL waits until every graph that was captured with the communicator is destroyed,
 /// and it may not return while other ranks of the machine have neither destroyed nor aborted
-/// theirs.
+/// theirs. If the release has returned, so has its thread: NCCL and CUDA release what they have for
+/// each thread at its end, and a program may exit after this call.
 bool release_in_thread(RetiredCommunicator& retired, ReleaseFunction release,
                        const Deadline& deadline) {
   const auto task = std::make_shared<ReleaseTask>();
   task->release = release;
   std::swap(task->retired, retired);
+  std::thread thread;
   try {
-    std::thread([task] { run(*task); }).detach();
+    thread = std::thread([task] { run(*task); });
   } catch (...) {
     std::swap(task->retired, retired);
     throw;
   }
-  std::unique_lock lock(task->mutex);
-  while (!task->done && !deadline.passed())
-    task->changed.wait_until(lock, deadline.within(std::chrono::milliseconds(100)));
-  return task->done;
+  const bool done = done_within(*task, deadline);
+  done ? thread.join() : thread.detach();
+  return done;
 }
 
 /// Calls `release` as above, but in this thread if no other can be started.

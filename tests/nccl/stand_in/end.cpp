@@ -3,7 +3,9 @@
 
 // The end of communicators: finalize, destroy, abort.
 
+#include <atomic>
 #include <chrono>
+#include <thread>
 
 #include "state.hpp"
 
@@ -12,6 +14,21 @@ namespace nccl_stand_in {
 namespace {
 
 constexpr std::chrono::seconds kGraphsEnd{20};
+
+std::atomic<size_t> ending{0};
+
+/// Exists as long as a thread that has ended a communicator. NCCL and CUDA have state of each
+/// thread, too, which takes time to release. A process that exits meanwhile may crash.
+struct ThreadState {
+  ThreadState() { ++ending; }
+  ~ThreadState() {
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    --ending;
+  }
+  ThreadState(const ThreadState&) = delete;
+  ThreadState& operator=(const ThreadState&) = delete;
+};
+void use_thread_state() { static const thread_local ThreadState state; }
 
 bool has_graphs(ncclComm_t comm) { return comm->graphs.use_count() > 1; }
 
@@ -42,6 +59,9 @@ ncclResult_t finalize(Lock& lock, ncclComm_t comm) {
 }
 
 }  // namespace
+
+size_t threads_that_ended_one() { return ending; }
+
 }  // namespace nccl_stand_in
 
 using namespace nccl_stand_in;
@@ -56,6 +76,7 @@ ncclResult_t ncclCommFinalize(ncclComm_t comm) {
 
 ncclResult_t ncclCommDestroy(ncclComm_t comm) {
   if (!comm) return ncclSuccess;
+  use_thread_state();
   Lock lock(simt::mutex);
   if (const ncclResult_t result = check_ready(comm); result != ncclSuccess) return result;
   wait_for_groups(lock, comm);
@@ -67,6 +88,7 @@ ncclResult_t ncclCommDestroy(ncclComm_t comm) {
 
 ncclResult_t ncclCommAbort(ncclComm_t comm) {
   if (!comm) return ncclSuccess;
+  use_thread_state();
   Lock lock(simt::mutex);
   if (const ncclResult_t result = check(comm); result != ncclSuccess) return result;
   if (comm->aborted) simt::stop("nccl: a communicator was ended twice");
