@@ -4,7 +4,7 @@
 #
 # Runs the package of perf/gpu.sh on a machine with a GPU, which needs no compiler and no network:
 # tests, benchmarks, sanitizers, profiles. steps.sh has the steps.
-usage="usage: run.sh [--out DIR] [--only NAMES] [--limit SECONDS] [--quick] [FOLDER]
+usage="usage: run.sh [--out DIR] [--only NAMES] [--limit SECONDS] [--jobs N] [--quick] [FOLDER]
   FOLDER        the package: the folder of this script, or build/gpu-package, which is built if missing
   --out DIR     folder of logs, rows and reports: new, empty, or of an earlier run; also packed into
                 DIR.tar.gz (results beside this script; build/gpu-results in the repository)
@@ -12,6 +12,7 @@ usage="usage: run.sh [--out DIR] [--only NAMES] [--limit SECONDS] [--quick] [FOL
                 pack,unpack,verbs,mpi,timeline,nccl,torch,memcheck,racecheck,initcheck,synccheck,ncu; or single
                 steps by the name of their log: topk_float32,gpu_merge,memcheck_select...
   --limit S     all steps together take at most S seconds
+  --jobs N      tests, and runs of a sanitizer, at the same time (half of the cores, at most 8)
   --quick       small vectors, few calls: a test that all steps work
 Exit status: 0 all steps that ran succeeded; 1 one failed, or none ran; 2 a bad option; 3 no GPU.
 Examples:
@@ -130,6 +131,8 @@ probe() {
 parse() {
   folder=""
   out=""
+  jobs=$(($(nproc) / 2))
+  jobs=$((jobs < 1 ? 1 : jobs > 8 ? 8 : jobs))
   while [ $# -gt 0 ]; do
     case $1 in
       --out) need_value "$@" && out=$2 && shift ;;
@@ -140,6 +143,7 @@ parse() {
         shift
         ;;
       --limit) need_value "$@" && limit=$2 && shift ;;
+      --jobs) need_value "$@" && jobs=$2 && shift ;;
       --quick) quick=1 ;;
       -h | --help) echo "$usage" && exit ;;
       -*) no_option "$1" "$usage" ;;
@@ -152,6 +156,7 @@ parse() {
   done
   check_only
   [[ $limit =~ ^[1-9][0-9]*$ ]] || die "--limit needs seconds, not $limit"
+  [[ $jobs =~ ^[1-9][0-9]*$ ]] || die "--jobs needs a number, not $jobs"
 }
 
 # has_driver: returns 0 if there are devices of a GPU's driver (/dev/dxg under WSL).

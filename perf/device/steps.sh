@@ -14,6 +14,7 @@ starter=()     # the one of both that is not empty, with which a program of the 
 nccl=""        # folder of libnccl.so.2; empty: none
 only=()        # names of --only; empty: all steps
 limit=1000000  # seconds for all steps
+jobs=1         # tests, and runs of a sanitizer, at the same time
 quick=0
 densities=0.0001,0.001,0.01,0.1
 pieces=2,4,8,16,32,64
@@ -25,6 +26,8 @@ groups=(hello yardsticks tests topk adversarial large merge pack unpack verbs mp
 group=""       # the group that runs now
 declare -A matched=()  # names of --only for which there was a step
 written=()        # files of this run
+started=()        # steps that run at the same time
+declare -A commands=()  # their commands
 passed=0
 failed=0
 not_run=0
@@ -85,22 +88,33 @@ record() {
   esac
 }
 
-# step NAME SECONDS COMMAND...: runs a command for at most that time. NAME.log gets its output,
-# stdout the end of it.
-step() {
-  local name=$1 most=$2 begin=$SECONDS status=0 word file
-  shift 2
-  chosen "$name" || return 0
-  # Remove the files of an earlier run.
-  rm -f "$out/$name.log" "$out/$name.json" "$out/$name.ncu-rep" "$out/$name".*.json
+# prepare NAME SECONDS COMMAND...: returns 0 if the step is to run: --only names it, and there is time.
+# Removes the files of an earlier run, and sets `most` to its seconds.
+prepare() {
+  chosen "$1" || return 1
+  rm -f "$out/$1.log" "$out/$1.json" "$out/$1.ncu-rep" "$out/$1".*.json
   local left=$((limit - SECONDS))
   if [ "$left" -lt 5 ]; then
-    record "$name" 0 null "$*" "not run: the time was up"
-    return
+    record "$1" 0 null "${*:3}" "not run: the time was up"
+    return 1
   fi
-  if [ "$most" -gt "$left" ]; then most=$left; fi
-  printf '\n== %s: %s\n' "$name" "$*"
-  timeout -k 10 "$most" "$@" >"$out/$name.log" 2>&1 </dev/null || status=$?
+  most=$(($2 < left ? $2 : left))
+}
+
+# execute NAME COMMAND...: runs the command for at most `most` seconds, with its output in NAME.log.
+execute() {
+  local status=0 begin=$SECONDS
+  timeout -k 10 "$most" "${@:2}" >"$out/$1.log" 2>&1 </dev/null || status=$?
+  echo "$status $((SECONDS - begin)) $most" >"$out/$1.status"
+}
+
+# conclude NAME COMMAND...: prints the end of the output of a step that was executed, and records its
+# result.
+conclude() {
+  local name=$1 status seconds most word file
+  read -r status seconds most <"$out/$name.status"
+  rm "$out/$name.status"
+  printf '\n== %s: %s\n' "$name" "${*:2}"
   tail -n 40 "$out/$name.log"
   case $status in
     0) word=ok ;;
@@ -112,7 +126,34 @@ step() {
   for file in "$out/$name".{log,json,ncu-rep} "$out/$name".*.json; do
     if [ -f "$file" ]; then written+=("${file##*/}"); fi
   done
-  record "$name" $((SECONDS - begin)) "$status" "$*" "$word"
+  record "$name" "$seconds" "$status" "${*:2}" "$word"
+}
+
+# step NAME SECONDS COMMAND...: runs a command for at most that time. NAME.log gets its output,
+# stdout the end of it.
+step() {
+  local most
+  prepare "$@" || return 0
+  execute "$1" "${@:3}"
+  conclude "$1" "${@:3}"
+}
+
+# at_once NAME SECONDS COMMAND...: starts a step that may share the GPU with others, as soon as fewer
+# than `jobs` of them run. end_at_once waits for all of them.
+at_once() {
+  local most
+  prepare "$@" || return 0
+  while [ "$(jobs -rp | wc -l)" -ge "$jobs" ]; do wait -n || true; done
+  execute "$1" "${@:3}" &
+  started+=("$1")
+  commands[$1]="${*:3}"
+}
+
+end_at_once() {
+  local name
+  wait
+  for name in "${started[@]}"; do conclude "$name" "${commands[$name]}"; done
+  started=()
 }
 
 # missing STEP TOOL: records that a step cannot run.
@@ -162,8 +203,9 @@ plain_test_files() {
 step_tests() {
   local file
   for file in $(plain_test_files); do
-    step "gpu_${file%_test}" 240 "${starter[@]}" "$folder/bin/test_gpu" -# "[#$file]" -d yes
+    at_once "gpu_${file%_test}" 240 "${starter[@]}" "$folder/bin/test_gpu" -# "[#$file]" -d yes
   done
+  end_at_once
 }
 
 # The types of vectors, with the bytes of 2^16 and of 2^28 values.
@@ -367,17 +409,20 @@ step_torch() {
   done
 }
 
-# sanitizer memcheck|racecheck|initcheck|synccheck: runs the tests on small inputs, because the tool is slow.
+# sanitizer memcheck|racecheck|initcheck|synccheck: runs the tests on small inputs, because the tool is
+# slow. Some tests let calls of CUDA fail on purpose, which memcheck would report.
 sanitizer() {
-  local file tool
+  local file tool flags=(--tool "$1" --error-exitcode 9 --print-limit 20)
   if ! tool=$(find_tool compute-sanitizer); then
     missing "$1" compute-sanitizer
     return
   fi
+  if [ "$1" = memcheck ]; then flags+=(--report-api-errors no); fi
   for file in $(plain_test_files); do
-    step "$1_${file%_test}" 240 env SPARSECOLL_TEST_SMALL=1 "${libraries[@]}" "$tool" --tool "$1" --error-exitcode 9 \
-      --print-limit 20 "${loader[@]}" "$folder/bin/test_gpu" -# "[#$file]"
+    at_once "$1_${file%_test}" 240 env SPARSECOLL_TEST_SMALL=1 "${libraries[@]}" "$tool" "${flags[@]}" \
+      "${loader[@]}" "$folder/bin/test_gpu" -# "[#$file]"
   done
+  end_at_once
 }
 
 step_memcheck() { sanitizer memcheck; }

@@ -37,6 +37,15 @@ TEST_GPU = """#!/bin/sh
 [ "${STUB_TEST:-0}" != 77 ] || echo "SKIPPED: a stub"
 exit "${STUB_TEST:-0}"
 """
+# Tests a and b wait for each other; test c fails.
+MEETING = """#!/bin/sh
+[ "$2" != --list-tags ] || exec printf '  1  [#%s_test]\\n' a b c
+[ "$2" != '[#c_test]' ] || exit 3
+[ "$2" = '[#a_test]' ] && own=a other=b || own=b other=a
+touch "$MEETING/$own"
+for _ in $(seq 200); do [ ! -e "$MEETING/$other" ] || exec echo met; sleep 0.1; done
+exit 4
+"""
 # A stand-in for mpirun that starts one rank.
 MPIRUN = """#!/bin/sh
 [ -n "$OPAL_PREFIX" ] || exit 8
@@ -87,7 +96,8 @@ class Arguments(Package):
         for words, arguments in (
                 ("--out needs a value", ["--out"]), ("--only needs a value", ["--only"]),
                 ("--limit needs a value", ["--quick", "--limit"]),
-                ("--limit needs seconds", ["--limit", "x"]), ("there is no option --fast", ["--fast"]),
+                ("--limit needs seconds", ["--limit", "x"]), ("--jobs needs a number", ["--jobs", "0"]),
+                ("there is no option --fast", ["--fast"]),
                 ("there is no step 'top'", ["--only", "hello,top"]),
                 ("there is no step '*'", ["--only", "*"]), ("there is no step ''", ["--only", "hello,,"
                                                                                     "topk"]),
@@ -225,6 +235,18 @@ class Steps(Package):
     def test_an_unknown_gpu_step_is_refused(self):
         done = self.run_package("--only", "hello_topk,gpu_nothing")
         self.check(1, "there is no step gpu_nothing", done)
+
+    def test_tests_run_at_the_same_time(self):
+        (self.package / "bin/test_gpu").write_text(MEETING)
+        manifest = self.package / "MANIFEST"
+        manifest.write_text("".join(line for line in manifest.read_text().splitlines(True) if "bin/" not in line))
+        out = self.home / "out"
+        done = self.run_package("--out", out, "--only", "tests", "--jobs", "2", MEETING=str(self.home))
+        self.check(1, "2 ok, 1 failed, 0 not run", done)
+        self.assertEqual(self.names(out), ["gpu_a", "gpu_b", "gpu_c"])
+        self.assertRegex(done.stdout, "gpu_c +[0-9]+ s  FAILED: exit status 3")
+        self.assertEqual((out / "gpu_b.log").read_text(), "met\n")
+        self.assertEqual(self.packed(out), {"steps.jsonl", "summary.txt", "gpu_a.log", "gpu_b.log", "gpu_c.log"})
 
     def add_nccl(self):
         (self.package / "nccl").mkdir()
