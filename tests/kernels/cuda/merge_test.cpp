@@ -139,6 +139,15 @@ TEST_CASE("merge gives the host's bits for more inputs than go together") {
   check_supports<float, uint64_t>(130, 3);
 }
 
+TEST_CASE("merge gives the host's bits if lanes take many samples, one after the other") {
+  check_supports<float, uint32_t>(32, 1500);
+  if (test::small_run()) return;
+  check_supports<double, uint64_t>(17, 3000);
+  check_supports<float, uint32_t>(5, 12000);
+  CHECK(check_merge<float, uint32_t>({spread_entries<float>(0, 300000, 3),
+                                      spread_entries<float>(1, 200000, 2, 100000)}) == "");
+}
+
 TEST_CASE("merge knows every kind of value") {
   for (const Kind kind : unit::kDenseKinds) {
     for (const size_t n : {0, 1, 2, 600}) {

@@ -6,16 +6,17 @@
 // in all inputs. P is the number of inputs.
 //
 // 1. Sample. Every S-th entry of every input is a sample. The rank of a sample is the number of
-//    samples that precede it in the order by (index, input). Binary searches in the samples of
-//    every input give it, without sorting.
+//    samples that precede it in the order by (index, input). Searches in the samples of every input
+//    give it, without sorting. A group of lanes takes consecutive samples, whose indices rise. So
+//    only the first search starts from nothing; the others go on where the last one ended.
 // 2. Cut. Every G-th sample in that order is a cut. In each input the position of its index lies
 //    between two samples that step 1 has found, so a short search finds it.
 //
 // A tile has at most (G + P) S = kTile entries, whatever the data: an input with g of its G samples
 // has at most (g + 1) S entries in it. Entries with equal indices are always in the same tile.
 //
-// One launch. Each lane makes one search: P / S searches per entry, 1 / 128 for two inputs, 1 / 8
-// for eight, 1 for 32.
+// One launch. Each lane searches in one input: P / S searches per entry, 1 / 128 for two inputs,
+// 1 / 8 for eight, 1 for 32. A search that goes on reads two or three samples.
 
 #include <bit>
 #include <span>
@@ -71,12 +72,23 @@ struct InputSamples {
   size_t entries;
   unsigned shift;
 
-  /// Returns how many of the n samples precede index x. `equal` says whether an equal index does.
+  /// Returns whether sample j does not precede index x. `equal` says whether an equal index does.
+  __device__ bool behind(size_t j, uint64_t x, bool equal) const {
+    const uint64_t index = input.at(j << shift);
+    return index > x || (!equal && index == x);
+  }
+  /// Returns how many of the n samples precede index x.
   __device__ size_t before(uint64_t x, bool equal, size_t n) const {
-    return first_where<size_t>(0, n, [&](size_t j) {
-      const uint64_t index = input.at(j << shift);
-      return index > x || (!equal && index == x);
-    });
+    return first_where<size_t>(0, n, [&](size_t j) { return behind(j, x, equal); });
+  }
+  /// The same, if the first `known` samples precede it and few others do.
+  __device__ size_t before(uint64_t x, bool equal, size_t n, size_t known) const {
+    size_t low = known, high = known;
+    for (size_t step = 1; high < n && !behind(high, x, equal); step *= 2) {
+      low = high + 1;
+      high += step;
+    }
+    return first_where(low, std::min(high, n), [&](size_t j) { return behind(j, x, equal); });
   }
   /// Returns how many entries are below index x, given that `rank` samples precede it.
   __device__ size_t below(uint64_t x, size_t rank) const {
@@ -86,8 +98,8 @@ struct InputSamples {
   }
 };
 
-/// Finds the bounds of the tiles. A group of `lanes` lanes, one for each input, takes one sample at
-/// a time.
+/// Finds the bounds of the tiles. A group of `lanes` lanes, one for each input, takes consecutive
+/// samples.
 template <class Acc, class I>
 __global__ void __launch_bounds__(kThreads)
     partition_inputs(const __grid_constant__ MergeInputs<Acc, I> inputs, Sampling sampling,
@@ -108,14 +120,20 @@ __global__ void __launch_bounds__(kThreads)
   const uint64_t all = start[count], tiles = (all + sampling.group - 1) / sampling.group;
   if (blockIdx.x == 0 && threadIdx.x < count) bounds.begin[tiles * count + q] = own.entries;
   if (blockIdx.x == 0 && threadIdx.x == 0) *bounds.tile_count = tiles;
-  const unsigned at_once = 32 / lanes;  // samples that a warp takes at once
-  const size_t step = size_t{gridDim.x} * kWarps * at_once;
-  for (size_t first = (size_t{blockIdx.x} * kWarps + threadIdx.x / 32) * at_once; first < all;
-       first += step) {
-    const size_t s = std::min<size_t>(first + threadIdx.x % 32 / lanes, all - 1);
-    const size_t p = input_of(start, s, 0, count);
+  const size_t groups = size_t{gridDim.x} * (kThreads / lanes);
+  const size_t each = (all + groups - 1) / groups;
+  const size_t group = (size_t{blockIdx.x} * kThreads + threadIdx.x) / lanes;
+  // The lanes of a warp go together. Behind the end they find the last sample again.
+  if ((group - threadIdx.x % 32 / lanes) * each >= all) return;
+  size_t p = count, before = 0;
+  for (size_t j = 0; j < each; ++j) {
+    const size_t s = std::min<size_t>(group * each + j, all - 1);
+    const bool first = p == count || s >= start[p + 1];
+    if (first) p = input_of(start, s, 0, count);
     const uint64_t x = inputs.input[p].at((s - start[p]) << sampling.shift);
-    const size_t before = q < count ? own.before(x, q < p, own_samples) : 0;
+    if (q < count)
+      before =
+          first ? own.before(x, q < p, own_samples) : own.before(x, q < p, own_samples, before);
     uint64_t rank = before;
     for (unsigned lane = lanes / 2; lane > 0; lane /= 2)
       rank += __shfl_xor_sync(kFullWarp, rank, static_cast<int>(lane));
