@@ -178,6 +178,10 @@ foreach(name IN ITEMS device simt)
     endforeach()
   endforeach()
   sparsecoll_add_perf_test(
+    sparse_allreduce.${name}.copied
+    COMMAND ${verbs_perf} sparse_allreduce_perf --memory copied --transport local -t 3 -b 8K -e 8K
+            --feedback 1 ${calls} ${properties})
+  sparsecoll_add_perf_test(
     sparse_allreduce.${name}.bfloat16
     COMMAND ${verbs_perf} sparse_allreduce_perf -d bfloat16 --feedback 1 ${on_device} ${calls}
             ${properties})
@@ -217,6 +221,12 @@ sparsecoll_add_perf_test(
 sparsecoll_add_perf_test(
   nccl.host_memory COMMAND simt_verbs_perf gtopk_allreduce_perf --transport nccl
   PROPERTIES PASS_REGULAR_EXPRESSION "--transport: nccl needs --memory device")
+sparsecoll_add_perf_test(
+  copied.nccl COMMAND simt_verbs_perf gtopk_allreduce_perf --memory copied --transport nccl
+  PROPERTIES PASS_REGULAR_EXPRESSION "--transport: nccl needs --memory device")
+sparsecoll_add_perf_test(
+  copied.form COMMAND simt_verbs_perf gtopk_allreduce_perf --memory copied --transport local --form sum
+  PROPERTIES PASS_REGULAR_EXPRESSION "--memory: copied needs --form dense, and no --tensors")
 sparsecoll_add_perf_test(
   nccl.push_sum_host_memory COMMAND simt_verbs_perf push_sum_perf --transport nccl
   PROPERTIES PASS_REGULAR_EXPRESSION "--transport: nccl needs --memory device")

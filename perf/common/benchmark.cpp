@@ -181,7 +181,7 @@ int run_allreduce_program(int argc, char** argv, const Program& program) {
   int status = 0;
   const std::optional<Options> options = parse(argc, argv, program, &status);
   if (!options) return status;
-  if (options->memory == "device" && !find_device(program.name)) return kNoDevice;
+  if (options->memory != "host" && !find_device(program.name)) return kNoDevice;
   return launch(options->world(), [&](Ranks& ranks) {
     if (options->datatype == "float16") return run_as<Float16>(*options, ranks);
     if (options->datatype == "bfloat16") return run_as<Bfloat16>(*options, ranks);

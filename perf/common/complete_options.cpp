@@ -166,6 +166,8 @@ void complete_options(CLI::App& app, Options& o, const Program& program) {
 }
 
 void check_transport(const Options& options) {
+  if (options.memory == "copied" && (options.form != "dense" || !options.tensors.empty()))
+    throw CLI::ValidationError("--memory", "copied needs --form dense, and no --tensors");
   if (options.transport == "nccl" && options.memory != "device")
     throw CLI::ValidationError("--transport", "nccl needs --memory device");
   if (options.transport == "simulated" && options.memory != "host")

@@ -132,10 +132,13 @@ class DenseVerb final : public LibraryRunner<T> {
   }
 
   void call() override {
-    require(verb_(send_.data() + gradients_.offset(), result_.data(), this->task_.n, this->task_.k,
-                  datatype_of<T>(), this->op(), this->residual_.get(), this->comm_.get(),
-                  this->storage_.stream()),
+    const T* const send = send_.data() + gradients_.offset();
+    const std::size_t bytes = this->task_.n * sizeof(T);
+    this->storage_.copy_to_host(send, bytes);
+    require(verb_(send, result_.data(), this->task_.n, this->task_.k, datatype_of<T>(), this->op(),
+                  this->residual_.get(), this->comm_.get(), this->storage_.stream()),
             this->comm_.get(), this->name_.c_str());
+    this->storage_.copy_to_device(result_.data(), bytes);
   }
 
   std::size_t wrong(const Checker<T>& checker) const override {

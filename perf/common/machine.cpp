@@ -82,9 +82,9 @@ Machine describe_machine(Ranks& ranks) {
 
 Machine describe_machine(Ranks& ranks, const Storage& storage) {
   Machine machine = describe_machine(ranks);
-  if (storage.device() == SPARSECOLL_DEVICE_HOST) return machine;
+  if (storage.gpu().empty()) return machine;
   const std::vector<std::string> hosts = gather_host_names(ranks);
-  const std::vector<int> numbers = ranks.gather_value(storage.device());
+  const std::vector<int> numbers = ranks.gather_value(storage.gpu_number());
   std::set<std::pair<std::string, int>> gpus;
   for (std::size_t r = 0; r < hosts.size(); ++r) gpus.emplace(hosts[r], numbers[r]);
   const std::string mine = storage.gpu();

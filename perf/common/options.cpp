@@ -86,8 +86,11 @@ void add_measurement(CLI::App& app, Options& o, const Program& program) {
          "-z,--blocking", [](const int&) {}, "1: a call returns when it is done")
       ->check(CLI::IsMember(std::vector<int>{1}))
       ->default_str("1");
-  app.add_option("--memory", o.memory, "memory of the vectors")
-      ->check(CLI::IsMember(Names{"host", "device"}))
+  app.add_option("--memory", o.memory,
+                 "memory of the vectors; copied: they are on devices, and each call copies its "
+                 "input to page-locked memory of the host and its result back")
+      ->check(CLI::IsMember(program.device ? Names{"host", "device"}
+                                           : Names{"host", "device", "copied"}))
       ->capture_default_str();
   app.add_option("-J,--output_file", o.json, "write the rows as JSON, one object per line");
   app.add_flag("--progress", o.progress,

@@ -30,6 +30,7 @@ class HostStorage final : public Storage {
 
 std::unique_ptr<Storage> make_storage(const Options& options, Ranks& ranks) {
   if (options.memory == "device") return make_device_storage(rank_on_host(ranks));
+  if (options.memory == "copied") return make_copied_storage(rank_on_host(ranks));
   return std::make_unique<HostStorage>();
 }
 

@@ -17,7 +17,9 @@
 namespace sparsecoll::perf {
 
 /// The memory of one rank's vectors, which --memory chooses: the host's, or that of the rank's
-/// device. On a device the rank has a stream of its own.
+/// device. On a device the rank has a stream of its own. With --memory copied the vectors are on
+/// the device and each has a copy on the host, which the library gets: addresses are those of the
+/// copies.
 class Storage {
  public:
   virtual ~Storage() = default;
@@ -25,8 +27,10 @@ class Storage {
   virtual int device() const = 0;
   /// Returns the stream to pass to every call.
   virtual sparsecollStream_t stream() const = 0;
-  /// Returns the name of the device, or "" on the host.
+  /// Returns the name of the device that has the vectors, or "" on the host.
   virtual std::string gpu() const = 0;
+  /// Returns its number, for the count of devices.
+  virtual int gpu_number() const { return device(); }
 
   /// Allocates memory, filled with zeros. The address is not null even for 0 bytes.
   virtual void* allocate(std::size_t bytes) = 0;
@@ -41,6 +45,10 @@ class Storage {
   virtual std::function<void()> capture(const std::function<void()>& work) = 0;
   /// Waits for the stream.
   virtual void wait() = 0;
+  /// Makes the host's copy of a part of a vector equal to the vector, or the vector equal to its
+  /// copy. Nothing is done if there are no copies.
+  virtual void copy_to_host(const void* /*at*/, std::size_t /*bytes*/) {}
+  virtual void copy_to_device(const void* /*at*/, std::size_t /*bytes*/) {}
 };
 
 /// Makes the storage that options.memory names. The ranks of a host use its devices in turn.

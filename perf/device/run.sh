@@ -9,7 +9,7 @@ usage="usage: run.sh [--out DIR] [--only NAMES] [--limit SECONDS] [--jobs N] [--
   --out DIR     folder of logs, rows and reports: new, empty, or of an earlier run; also packed into
                 DIR.tar.gz (results beside this script; build/gpu-results in the repository)
   --only NAMES  these steps, comma separated: hello,yardsticks,tests,topk,adversarial,large,merge,
-                pack,unpack,verbs,mpi,timeline,nccl,torch,memcheck,racecheck,initcheck,synccheck,ncu; or single
+                pack,unpack,verbs,crossing,mpi,timeline,nccl,torch,memcheck,racecheck,initcheck,synccheck,ncu; or single
                 steps by the name of their log: topk_float32,gpu_merge,memcheck_select...
   --limit S     all steps together take at most S seconds
   --jobs N      tests, and runs of a sanitizer, at the same time (half of the cores, at most 8)
@@ -53,7 +53,7 @@ check_only() {
   steps+="|(topk|merge|pack|unpack|torch)_(float32|float64|bfloat16|float16)"
   steps+="|verbs_(sparse_allreduce|gtopk_allreduce|sparse_alltoall|push_sum)_p[24]|verbs_tensors_p2"
   steps+="|mpi_(sparse_allreduce|gtopk_allreduce)(_small)?_p2|mpi_(sparse_alltoall|push_sum)_p2"
-  steps+="|timeline_(threads|mpi)|nccl_(sparse_allreduce|gtopk_allreduce|gtopk_small_g[01]|push_sum|tensors|whole)"
+  steps+="|crossing_(device|copied)|timeline_(threads|mpi)|nccl_(sparse_allreduce|gtopk_allreduce|gtopk_small_g[01]|push_sum|tensors|whole)"
   steps+="|(gpu|memcheck|racecheck|initcheck|synccheck)_[a-z0-9_]+"
   for name in "${only[@]}"; do
     [[ $name =~ ^($steps)$ || " ${groups[*]} " == *" $name "* ]] ||

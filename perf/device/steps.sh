@@ -21,7 +21,7 @@ pieces=2,4,8,16,32,64
 groups_of_tensors=()  # set by run_steps
 calls=(-n 20 -w 3)
 
-groups=(hello yardsticks tests topk adversarial large merge pack unpack verbs mpi timeline nccl torch memcheck
+groups=(hello yardsticks tests topk adversarial large merge pack unpack verbs crossing mpi timeline nccl torch memcheck
   racecheck initcheck synccheck ncu)
 group=""       # the group that runs now
 declare -A matched=()  # names of --only for which there was a step
@@ -269,6 +269,18 @@ step_verbs() {
   local name=verbs_tensors_p2
   step $name 240 "${starter[@]}" "$folder/bin/verbs_perf" sparse_allreduce_perf \
     --memory device --transport local -t 2 -J "$out/$name.json" "${groups_of_tensors[@]}"
+}
+
+# Two ranks that share the GPU, with their vectors there: the library's kernels, and the host's after
+# copies. The rows say from which length on the kernels are faster.
+step_crossing() {
+  local memory sizes=(-b 16K -e 256M -f 4)
+  if [ "$quick" = 1 ]; then sizes=(-b 64K -e 64K); fi
+  for memory in device copied; do
+    step "crossing_$memory" 240 "${starter[@]}" "$folder/bin/verbs_perf" sparse_allreduce_perf \
+      --memory "$memory" --transport local -t 2 -J "$out/crossing_$memory.json" "${sizes[@]}" \
+      --algo oktopk --density 0.001,0.01 --feedback 1 -c 0 "${calls[@]}"
+  done
 }
 
 # Records the copies and messages of a few calls of ranks that share the GPU, for timeline.py.

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstring>
+#include <iterator>
 #include <map>
 #include <stdexcept>
 
@@ -18,7 +20,7 @@ void check(cudaError_t error, const char* what) {
   throw std::runtime_error(std::string(what) + ": " + cudaGetErrorString(error));
 }
 
-class DeviceStorage final : public Storage {
+class DeviceStorage : public Storage {
  public:
   explicit DeviceStorage(int device) : device_(device) {
     check(cudaSetDevice(device), "cudaSetDevice");
@@ -83,6 +85,12 @@ class DeviceStorage final : public Storage {
   }
   void wait() override { check(cudaStreamSynchronize(stream_), "cudaStreamSynchronize"); }
 
+ protected:
+  void copy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind) {
+    check(cudaMemcpyAsync(to, from, bytes, kind, stream_), "cudaMemcpyAsync");
+    wait();
+  }
+
  private:
   void* find(std::size_t bytes) {
     if (const auto found = idle_.lower_bound(bytes); found != idle_.end()) {
@@ -95,15 +103,66 @@ class DeviceStorage final : public Storage {
     sizes_.emplace(at, bytes);
     return at;
   }
-  void copy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind) {
-    check(cudaMemcpyAsync(to, from, bytes, kind, stream_), "cudaMemcpyAsync");
-    wait();
-  }
 
   int device_;
   cudaStream_t stream_ = nullptr;
   std::map<const void*, std::size_t> sizes_;  ///< sizes of all allocations
   std::multimap<std::size_t, void*> idle_;    ///< free allocations, by size
+};
+
+/// Vectors on the device with copies in page-locked memory of the host.
+class CopiedStorage final : public DeviceStorage {
+ public:
+  explicit CopiedStorage(int device) : DeviceStorage(device), number_(device) {}
+  ~CopiedStorage() override {
+    for (const auto& [at, vector] : vectors_) cudaFreeHost(at);
+  }
+
+  int device() const override { return SPARSECOLL_DEVICE_HOST; }
+  int gpu_number() const override { return number_; }
+  sparsecollStream_t stream() const override { return nullptr; }
+
+  void* allocate(std::size_t bytes) override {
+    void* at = nullptr;
+    check(cudaMallocHost(&at, std::max<std::size_t>(bytes, 1)), "cudaMallocHost");
+    std::memset(at, 0, bytes);
+    vectors_[static_cast<std::byte*>(at)] = DeviceStorage::allocate(bytes);
+    return at;
+  }
+  void free(void* at) noexcept override {
+    const auto found = vectors_.find(static_cast<std::byte*>(at));
+    if (found == vectors_.end()) return;
+    DeviceStorage::free(found->second);
+    cudaFreeHost(at);
+    vectors_.erase(found);
+  }
+  void write(void* to, const void* from, std::size_t bytes) override {
+    if (bytes == 0) return;
+    std::memcpy(to, from, bytes);
+    copy_to_device(to, bytes);
+  }
+  const void* read(const void* from, std::size_t bytes, std::vector<std::byte>& buffer) override {
+    return DeviceStorage::read(vector_of(from), bytes, buffer);
+  }
+  void copy_to_host(const void* at, std::size_t bytes) override {
+    copy(const_cast<void*>(at), vector_of(at), bytes, cudaMemcpyDeviceToHost);
+  }
+  void copy_to_device(const void* at, std::size_t bytes) override {
+    copy(vector_of(at), at, bytes, cudaMemcpyHostToDevice);
+  }
+
+ private:
+  /// Returns the device's address of a place in a copy.
+  void* vector_of(const void* at) const {
+    const auto* const place = static_cast<const std::byte*>(at);
+    const auto behind = vectors_.upper_bound(const_cast<std::byte*>(place));
+    const auto& [copy, vector] = *std::prev(behind);
+    return static_cast<std::byte*>(vector) + (place - copy);
+  }
+
+  int number_;
+  std::map<std::byte*, void*>
+      vectors_;  ///< vectors on the device, by the addresses of their copies
 };
 
 /// Returns the reason why there is no device. CUDA calls a driver insufficient even if there is
@@ -132,11 +191,23 @@ bool find_device(const std::string& program) {
   return false;
 }
 
-std::unique_ptr<Storage> make_device_storage(int rank) {
+namespace {
+
+int device_of(int rank) {
   int devices = 0;
   check(cudaGetDeviceCount(&devices), "cudaGetDeviceCount");
   if (devices == 0) throw std::runtime_error("no CUDA device");
-  return std::make_unique<DeviceStorage>(rank % devices);
+  return rank % devices;
+}
+
+}  // namespace
+
+std::unique_ptr<Storage> make_device_storage(int rank) {
+  return std::make_unique<DeviceStorage>(device_of(rank));
+}
+
+std::unique_ptr<Storage> make_copied_storage(int rank) {
+  return std::make_unique<CopiedStorage>(device_of(rank));
 }
 
 }  // namespace sparsecoll::perf

@@ -18,6 +18,10 @@ std::unique_ptr<Storage> make_device_storage(int) {
   throw std::logic_error("this build has no CUDA");
 }
 
+std::unique_ptr<Storage> make_copied_storage(int) {
+  throw std::logic_error("this build has no CUDA");
+}
+
 int measure_on_device(const Options& options) {
   find_device(options.program);
   return kNoDevice;
