@@ -197,7 +197,7 @@ pack() {
     strip -o "$new/bin/$(basename "$program")" "$program"
     pack_libraries "$program" "$new/lib"
   done
-  cp "$root"/perf/device/{run.sh,steps.sh,torch_topk.py} "$root/scripts/options.sh" "$root/perf/tensors/resnet50.txt" "$new/"
+  cp "$root"/perf/device/{run.sh,runner.sh,steps.sh,torch_topk.py} "$root/scripts/options.sh" "$root/perf/tensors/resnet50.txt" "$new/"
   if [ -d "$package/headers" ]; then
     cp -a "$package/headers" "$new/headers"
   else
@@ -209,7 +209,7 @@ pack() {
   write_manifest "$new" "$3"
   bytes=$(du -sb "$new" | cut -f 1)
   [ "$bytes" -lt "$limit" ] || die "$new is larger than 64 MiB: $bytes bytes" 1
-  for part in bin lib mpi nccl headers licences run.sh steps.sh options.sh torch_topk.py resnet50.txt LICENSE NOTICE MANIFEST; do
+  for part in bin lib mpi nccl headers licences run.sh runner.sh steps.sh options.sh torch_topk.py resnet50.txt LICENSE NOTICE MANIFEST; do
     rm -rf "${package:?}/$part"
     if [ -e "$new/$part" ]; then mv "$new/$part" "$package/$part"; fi
   done

@@ -27,6 +27,8 @@ die() {
   exit "${2:-2}"
 }
 
+# shellcheck source=perf/device/runner.sh
+. "$here/runner.sh"
 # shellcheck source=perf/device/steps.sh
 . "$here/steps.sh"
 options=$here/options.sh

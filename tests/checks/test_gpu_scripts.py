@@ -17,7 +17,8 @@ import unittest
 
 ROOT = pathlib.Path(sys.argv[1]).resolve()
 CMAKE = sys.argv[2]
-PARTS = {"run.sh": "perf/device", "steps.sh": "perf/device", "torch_topk.py": "perf/device", "options.sh": "scripts"}
+PARTS = {"run.sh": "perf/device", "runner.sh": "perf/device", "steps.sh": "perf/device",
+         "torch_topk.py": "perf/device", "options.sh": "scripts"}
 
 # Writes an empty result, as topk_perf does. STUB is its exit status; STUB_PROBE is that of the
 # first GPU call.
