@@ -3,6 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # The steps of run.sh, which sources this file and runner.sh: a function for each group name of --only.
+# shellcheck disable=SC2034,SC2154  # variables of those two
 
 # Variables that run.sh sets.
 loader=()      # the package's loader, if the machine's libraries are too old
