@@ -87,10 +87,12 @@ void add_measurement(CLI::App& app, Options& o, const Program& program) {
       ->check(CLI::IsMember(std::vector<int>{1}))
       ->default_str("1");
   app.add_option("--memory", o.memory,
-                 "memory of the vectors; copied: they are on devices, and each call copies its "
-                 "input to page-locked memory of the host and its result back")
-      ->check(CLI::IsMember(program.device ? Names{"host", "device"}
-                                           : Names{"host", "device", "copied"}))
+                 program.device || program.owners
+                     ? "memory of the vectors"
+                     : "memory of the vectors; copied: they are on devices, and each call copies "
+                       "its input to page-locked memory of the host and its result back")
+      ->check(CLI::IsMember(program.device || program.owners ? Names{"host", "device"}
+                                                             : Names{"host", "device", "copied"}))
       ->capture_default_str();
   app.add_option("-J,--output_file", o.json, "write the rows as JSON, one object per line");
   app.add_flag("--progress", o.progress,

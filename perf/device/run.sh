@@ -55,7 +55,8 @@ check_only() {
   steps+="|(topk|merge|pack|unpack|torch)_(float32|float64|bfloat16|float16)"
   steps+="|verbs_(sparse_allreduce|gtopk_allreduce|sparse_alltoall|push_sum)_p[24]|verbs_tensors_p2"
   steps+="|mpi_(sparse_allreduce|gtopk_allreduce)(_small)?_p2|mpi_(sparse_alltoall|push_sum)_p2"
-  steps+="|crossing_(device|copied)|timeline_(threads|mpi)|nccl_(sparse_allreduce|gtopk_allreduce|gtopk_small_g[01]|push_sum|tensors|whole)"
+  steps+="|crossing_(device|copied)|timeline_(threads|mpi)"
+  steps+="|nccl_(sparse_allreduce|gtopk_allreduce|gtopk_small_g[01]|push_sum|tensors|whole)"
   steps+="|(gpu|memcheck|racecheck|initcheck|synccheck)_[a-z0-9_]+"
   for name in "${only[@]}"; do
     [[ $name =~ ^($steps)$ || " ${groups[*]} " == *" $name "* ]] ||
@@ -133,8 +134,8 @@ probe() {
 parse() {
   folder=""
   out=""
-  jobs=$(($(nproc) / 2))
-  jobs=$((jobs < 1 ? 1 : jobs > 8 ? 8 : jobs))
+  at_most=$(($(nproc) / 2))
+  at_most=$((at_most < 1 ? 1 : at_most > 8 ? 8 : at_most))
   while [ $# -gt 0 ]; do
     case $1 in
       --out) need_value "$@" && out=$2 && shift ;;
@@ -145,7 +146,7 @@ parse() {
         shift
         ;;
       --limit) need_value "$@" && limit=$2 && shift ;;
-      --jobs) need_value "$@" && jobs=$2 && shift ;;
+      --jobs) need_value "$@" && at_most=$2 && shift ;;
       --quick) quick=1 ;;
       -h | --help) echo "$usage" && exit ;;
       -*) no_option "$1" "$usage" ;;
@@ -158,7 +159,7 @@ parse() {
   done
   check_only
   [[ $limit =~ ^[1-9][0-9]*$ ]] || die "--limit needs seconds, not $limit"
-  [[ $jobs =~ ^[1-9][0-9]*$ ]] || die "--jobs needs a number, not $jobs"
+  [[ $at_most =~ ^[1-9][0-9]*$ ]] || die "--jobs needs a number, not $at_most"
 }
 
 # has_driver: returns 0 if there are devices of a GPU's driver (/dev/dxg under WSL).

@@ -10,7 +10,7 @@ folder=.       # the package
 out=.          # folder of logs and rows
 only=()        # names of --only; empty: all steps
 limit=1000000  # seconds for all steps
-jobs=1         # tests, and runs of a sanitizer, at the same time
+at_most=1      # tests, and runs of a sanitizer, at the same time
 
 group=""       # the group that runs now
 declare -A matched=()  # names of --only for which there was a step
@@ -81,7 +81,7 @@ record() {
 # Removes the files of an earlier run, and sets `most` to its seconds.
 prepare() {
   chosen "$1" || return 1
-  rm -f "$out/$1.log" "$out/$1.json" "$out/$1.ncu-rep" "$out/$1".*.json
+  rm -f "$out/$1.log" "$out/$1.status" "$out/$1.json" "$out/$1.ncu-rep" "$out/$1".*.json
   local left=$((limit - SECONDS))
   if [ "$left" -lt 5 ]; then
     record "$1" 0 null "${*:3}" "not run: the time was up"
@@ -94,7 +94,8 @@ prepare() {
 execute() {
   local status=0 begin=$SECONDS
   timeout -k 10 "$most" "${@:2}" >"$out/$1.log" 2>&1 </dev/null || status=$?
-  echo "$status $((SECONDS - begin)) $most" >"$out/$1.status"
+  echo "$status $((SECONDS - begin)) $most" >"$out/$1.status.new"
+  mv "$out/$1.status.new" "$out/$1.status"
 }
 
 # conclude NAME COMMAND...: prints the end of the output of a step that was executed, and records its
@@ -128,20 +129,32 @@ step() {
 }
 
 # at_once NAME SECONDS COMMAND...: starts a step that may share the GPU with others, as soon as fewer
-# than `jobs` of them run. end_at_once waits for all of them.
+# than `at_most` of them run. end_at_once waits for all of them.
 at_once() {
   local most
+  chosen "$1" || return 0
+  while [ "$(jobs -rp | wc -l)" -ge "$at_most" ]; do wait -n || true; done
+  conclude_ended
   prepare "$@" || return 0
-  while [ "$(jobs -rp | wc -l)" -ge "$jobs" ]; do wait -n || true; done
   execute "$1" "${@:3}" &
   started+=("$1")
   commands[$1]="${*:3}"
 }
 
+# conclude_ended: concludes the started steps that have ended.
+conclude_ended() {
+  local name still=()
+  for name in "${started[@]}"; do
+    if [ -f "$out/$name.status" ]; then conclude "$name" "${commands[$name]}"; else still+=("$name"); fi
+  done
+  started=("${still[@]}")
+}
+
 end_at_once() {
   local name
   wait
-  for name in "${started[@]}"; do conclude "$name" "${commands[$name]}"; done
+  conclude_ended
+  for name in "${started[@]}"; do record "$name" 0 null "${commands[$name]}" "FAILED: it left no status"; done
   started=()
 }
 

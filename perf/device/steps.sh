@@ -8,7 +8,7 @@
 # Variables that run.sh sets.
 loader=()      # the package's loader, if the machine's libraries are too old
 libraries=()   # else a command with which programs find the package's libraries
-starter=()     # the one of both that is not empty, with which a program of the package starts
+starter=()     # whichever of these two is set, with which a program of the package starts
 nccl=""        # folder of libnccl.so.2; empty: none
 quick=0
 densities=0.0001,0.001,0.01,0.1

@@ -136,10 +136,9 @@ class CopiedStorage final : public DeviceStorage {
     cudaFreeHost(at);
     vectors_.erase(found);
   }
+  /// Writes the vector alone, so that results are right only if calls copy it.
   void write(void* to, const void* from, std::size_t bytes) override {
-    if (bytes == 0) return;
-    std::memcpy(to, from, bytes);
-    copy_to_device(to, bytes);
+    if (bytes > 0) copy(vector_of(to), from, bytes, cudaMemcpyHostToDevice);
   }
   const void* read(const void* from, std::size_t bytes, std::vector<std::byte>& buffer) override {
     return DeviceStorage::read(vector_of(from), bytes, buffer);

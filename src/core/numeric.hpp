@@ -136,8 +136,8 @@ constexpr uint64_t narrow_key(uint64_t key) {
   }
 }
 
-/// Returns a selected value as it is sent: rounded once to T, never a negative zero. A sum with a
-/// NaN is another NaN on a GPU, so it is made canonical after it.
+/// Returns a selected value as it is sent: rounded once to T, never a negative zero. On a GPU a sum
+/// with a NaN has other bits than on the host, so the sum is made canonical.
 template <class T>
 constexpr Accumulation<T> sent_part(Accumulation<T> value) {
   if constexpr (sizeof(T) == 2)

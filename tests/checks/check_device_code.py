@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: 2026 The sparsecoll authors
 # SPDX-License-Identifier: Apache-2.0
-"""check_device_code.py NVCC FILE.cu... -- FLAG...: checks that no kernel has a trap of the compiler.
+"""check_device_code.py NVCC FILE.cu... -- FLAG...: checks that no kernel of these files has a trap of the
+compiler.
 
 nvcc compiles a trap, and reports nothing, where a constexpr function that a kernel calls takes the
 address of a global constant, for example for std::min(). The emulator of a GPU cannot find this,
@@ -16,6 +17,7 @@ import sys
 import tempfile
 
 ENTRY = re.compile(r"\.(?:entry|func)\b.*?(\w+)\(")
+TRAP = re.compile(r"(?:@!?%p\d+\s+)?trap;")
 
 
 def traps_of(ptx):
@@ -25,7 +27,7 @@ def traps_of(ptx):
         if match := ENTRY.search(line):
             entry = match[1]
         text = line.strip()
-        if text.startswith("trap;") and before != "// begin inline asm":
+        if TRAP.match(text) and before != "// begin inline asm":
             found.append(entry)
         before = text
     return found
@@ -35,6 +37,9 @@ def compile_file(nvcc, source, flags):
     with tempfile.NamedTemporaryFile(suffix=".ptx") as to:
         subprocess.run([nvcc, *flags, "-ptx", "-arch=sm_90", source, "-o", to.name], check=True)
         return to.read().decode()
+
+
+FLAGS = ["--expt-relaxed-constexpr", "-diag-suppress=177"]
 
 
 def test_itself():
@@ -48,7 +53,12 @@ __global__ void limit(int* x) { *x = limited(*x); }
         with tempfile.NamedTemporaryFile("w", suffix=".cu") as file:
             file.write(source)
             file.flush()
-            found = traps_of(compile_file(sys.argv[1], file.name, ["--expt-relaxed-constexpr", "-diag-suppress=177"]))
+            try:
+                found = traps_of(compile_file(sys.argv[1], file.name, FLAGS))
+            except subprocess.CalledProcessError:
+                if traps:
+                    continue  # a compiler that reports the fault is welcome
+                raise
         if len(found) != traps:
             sys.exit(f"expected {traps} trap(s), found {found} in:\n{source}")
 
@@ -60,7 +70,7 @@ def main():
     faults = []
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         for source, ptx in zip(sources, pool.map(lambda name: compile_file(nvcc, name, flags), sources)):
-            if not ENTRY.search(ptx):
+            if ".entry" not in ptx:
                 faults.append(f"{source}: no kernel was compiled")
             faults += [f"{source}: {entry} has a trap" for entry in traps_of(ptx)]
     print("\n".join(faults) or f"{len(sources)} files, no trap")

@@ -244,10 +244,17 @@ class Steps(Package):
         out = self.home / "out"
         done = self.run_package("--out", out, "--only", "tests", "--jobs", "2", MEETING=str(self.home))
         self.check(1, "2 ok, 1 failed, 0 not run", done)
-        self.assertEqual(self.names(out), ["gpu_a", "gpu_b", "gpu_c"])
+        self.assertEqual(sorted(self.names(out)), ["gpu_a", "gpu_b", "gpu_c"])
         self.assertRegex(done.stdout, "gpu_c +[0-9]+ s  FAILED: exit status 3")
         self.assertEqual((out / "gpu_b.log").read_text(), "met\n")
-        self.assertEqual(self.packed(out), {"steps.jsonl", "summary.txt", "gpu_a.log", "gpu_b.log", "gpu_c.log"})
+        files = {"steps.jsonl", "summary.txt", "gpu_a.log", "gpu_b.log", "gpu_c.log"}
+        self.assertEqual(self.packed(out), files)
+        self.assertEqual({path.name for path in out.iterdir()}, files)
+        for name in ("a", "b"):
+            (self.home / name).unlink()
+        begun = self.run_package("--out", out, "--only", "tests", "--jobs", "1", "--limit", "6", MEETING=str(self.home))
+        self.check(1, "0 ok, 1 failed, 2 not run", begun)
+        self.assertRegex(begun.stdout, "gpu_b +0 s  not run: the time was up")
 
     def add_nccl(self):
         (self.package / "nccl").mkdir()

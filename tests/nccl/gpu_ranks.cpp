@@ -39,8 +39,12 @@ void on_threads(const std::string& what, int P, const std::function<std::string(
 
 GpuUserComms::GpuUserComms(int P) : comms_(static_cast<std::size_t>(P)) {
   const perf::Nccl nccl = open_or_skip();
-  const auto check = [&nccl](ncclResult_t result, const char* call) {
-    if (result != ncclSuccess) skip(std::string(call) + ": " + nccl.error_string(result));
+  // Most versions of NCCL refuse ranks that share a GPU.
+  const auto check = [&nccl, P](ncclResult_t result, const char* call) {
+    if (result == ncclSuccess) return;
+    const std::string what = std::string(call) + ": " + nccl.error_string(result);
+    if (P > 1 && result == ncclInvalidUsage) skip(what);
+    throw std::runtime_error(what);
   };
   ncclUniqueId id{};
   check(nccl.unique_id(&id), "ncclGetUniqueId");

@@ -225,8 +225,9 @@ std::string change_a_residual_by_three_calls(int timeout_ms) {
     own = std::make_unique<Tensors>(team.comm(rank));
     return result_mismatch(own->finish(own->make(Call{})), sparsecollSuccess, team.comm(rank));
   });
+  if (!wrong_first.empty()) return wrong_first;
   kill_rank(team, 1);
-  return wrong_first + team.run("three calls", [&](int rank) -> std::string {
+  return team.run("three calls", [&](int rank) -> std::string {
     const sparsecollComm_t comm = team.comm(rank);
     const Tensors& own = *tensors[static_cast<size_t>(rank)];
     for (int call = 0; call < 3; ++call) own.make(Call{});

@@ -57,8 +57,9 @@ bool done_within(ReleaseTask& task, const Deadline& deadline) {
 /// Calls `release` in a thread of its own and waits for it until the deadline. Returns true if it
 /// has returned. NCCL waits until every graph that was captured with the communicator is destroyed,
 /// and it may not return while other ranks of the machine have neither destroyed nor aborted
-/// theirs. If the release has returned, so has its thread: NCCL and CUDA release what they have for
-/// each thread at its end, and a program may exit after this call.
+/// theirs. If this returns true, the thread has ended, too: NCCL and CUDA release what they have
+/// for each thread at its end, and a program may exit after this call. That end has no deadline,
+/// because it waits for nobody.
 bool release_in_thread(RetiredCommunicator& retired, ReleaseFunction release,
                        const Deadline& deadline) {
   const auto task = std::make_shared<ReleaseTask>();
@@ -72,7 +73,10 @@ bool release_in_thread(RetiredCommunicator& retired, ReleaseFunction release,
     throw;
   }
   const bool done = done_within(*task, deadline);
-  done ? thread.join() : thread.detach();
+  if (done)
+    thread.join();
+  else
+    thread.detach();
   return done;
 }
 

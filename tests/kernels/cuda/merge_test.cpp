@@ -140,7 +140,9 @@ TEST_CASE("merge gives the host's bits for more inputs than go together") {
 }
 
 TEST_CASE("merge gives the host's bits if lanes take many samples, one after the other") {
-  check_supports<float, uint32_t>(32, 1500);
+  DeviceBackend<float, uint32_t, DataType::float32> device;
+  const size_t each = 750 * device.backend().multiprocessors();  // 16 samples for each lane
+  check_supports<float, uint32_t>(32, test::small_run() ? 1500 : each);
   if (test::small_run()) return;
   check_supports<double, uint64_t>(17, 3000);
   check_supports<float, uint32_t>(5, 12000);
