@@ -18,6 +18,7 @@ import tempfile
 
 ENTRY = re.compile(r"\.(?:entry|func)\b.*?(\w+)\(")
 TRAP = re.compile(r"(?:@!?%p\d+\s+)?trap;")
+FLAGS_OF_TEST = ["--expt-relaxed-constexpr", "-diag-suppress=177"]
 
 
 def traps_of(ptx):
@@ -39,9 +40,6 @@ def compile_file(nvcc, source, flags):
         return to.read().decode()
 
 
-FLAGS = ["--expt-relaxed-constexpr", "-diag-suppress=177"]
-
-
 def test_itself():
     """Checks that a trap is found in code with the fault, and none without it."""
     fault = """constexpr int kMost = 5;
@@ -54,7 +52,7 @@ __global__ void limit(int* x) { *x = limited(*x); }
             file.write(source)
             file.flush()
             try:
-                found = traps_of(compile_file(sys.argv[1], file.name, FLAGS))
+                found = traps_of(compile_file(sys.argv[1], file.name, FLAGS_OF_TEST))
             except subprocess.CalledProcessError:
                 if traps:
                     continue  # a compiler that reports the fault is welcome

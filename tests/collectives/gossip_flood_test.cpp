@@ -128,7 +128,7 @@ std::string wait_in_a_flood(int deadline_ms) {
   refill = nullptr;
   const std::string message = test::explain(result, ranks.handle(0));
   if (result != sparsecollTimeout || message.find("rank 2") == std::string::npos)
-    return "at the deadline: " + message;
+    return text("got ", result, " after ", took, " s: ", message);
   return took < deadline + 2.7 ? "" : text("late, after ", took, " s");
 }
 

@@ -103,9 +103,10 @@ TEST_CASE("the list: NULL, this rank, ranks that are none, and an output that is
   }) == "");
 }
 
+/// Lets ranks 0 and 1 pass other lists than rank 2, and rank 3 nothing.
 std::string pass_different_lists(int timeout_ms) {
   const Team team(4, config_with_timeout(timeout_ms));
-  const std::string wrong = team.run("lists", [&](int rank) {
+  const std::string verdict = team.run("lists", [&](int rank) {
     const sparsecollComm_t comm = team.comm(rank);
     sparsecollComm_t made = nullptr;
     if (rank == 3) return std::string();
@@ -117,13 +118,15 @@ std::string pass_different_lists(int timeout_ms) {
                              "NCCL cannot repeat one");
     return wrong + (made ? "there is a communicator; " : "");
   });
-  return wrong + team.run("the old one", [&](int rank) { return sum_of_ones(team.comm(rank), 4); });
+  return verdict +
+         team.run("the old one", [&](int rank) { return sum_of_ones(team.comm(rank), 4); });
 }
 
 TEST_CASE("ranks that pass different lists get Timeout, and no second attempt") {
   CHECK(test::with_longer_deadlines(kTimeoutMs, pass_different_lists) == "");
 }
 
+/// Lets rank 0 shrink alone: rank 2 is dead, and rank 1 does not call.
 std::string miss_a_survivor(int blocking, int timeout_ms) {
   sparsecollConfig_t config = config_with_timeout(timeout_ms);
   config.blocking = blocking;
@@ -217,15 +220,16 @@ TEST_CASE("an abort at any time of a shrink ends it, or leaves what it has made"
     }
 }
 
+/// Lets rank 1 die before three calls with a residual, then moves the residual.
 std::string change_a_residual_by_three_calls(int timeout_ms) {
   const Team team(3, config_with_timeout(timeout_ms));
   std::vector<std::unique_ptr<Tensors>> tensors(3);
-  const std::string wrong_first = team.run("first call", [&](int rank) {
+  const std::string first = team.run("first call", [&](int rank) {
     auto& own = tensors[static_cast<size_t>(rank)];
     own = std::make_unique<Tensors>(team.comm(rank));
     return result_mismatch(own->finish(own->make(Call{})), sparsecollSuccess, team.comm(rank));
   });
-  if (!wrong_first.empty()) return wrong_first;
+  if (!first.empty()) return first;
   kill_rank(team, 1);
   return team.run("three calls", [&](int rank) -> std::string {
     const sparsecollComm_t comm = team.comm(rank);
