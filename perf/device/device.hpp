@@ -23,7 +23,8 @@ std::string cuda_version(int number);
 /// Makes a storage on the device whose number is `rank` modulo the number of devices, and makes it
 /// the calling thread's current device. Throws std::runtime_error if there is no device.
 std::unique_ptr<Storage> make_device_storage(int rank);
-/// The same, with copies on the host.
+/// Makes the storage of --memory copied: vectors on that device, with copies on the host. Throws
+/// std::runtime_error if there is no device.
 std::unique_ptr<Storage> make_copied_storage(int rank);
 
 /// Runs topk_perf --memory device: measures a CUDA kernel on the current device and prints the

@@ -9,8 +9,8 @@ usage="usage: run.sh [--out DIR] [--only NAMES] [--limit SECONDS] [--jobs N] [--
   --out DIR     folder of logs, rows and reports: new, empty, or of an earlier run; also packed into
                 DIR.tar.gz (results beside this script; build/gpu-results in the repository)
   --only NAMES  these steps, comma separated: hello,yardsticks,tests,topk,adversarial,large,merge,
-                pack,unpack,verbs,crossing,mpi,timeline,nccl,torch,memcheck,racecheck,initcheck,synccheck,ncu; or single
-                steps by the name of their log: topk_float32,gpu_merge,memcheck_select...
+                pack,unpack,verbs,crossing,mpi,timeline,nccl,torch,memcheck,racecheck,initcheck,
+                synccheck,ncu; or single steps by the name of their log: topk_float32,gpu_merge...
   --limit S     all steps together take at most S seconds
   --jobs N      tests, and runs of a sanitizer, at the same time (half of the cores, at most 8)
   --quick       small vectors, few calls: a test that all steps work

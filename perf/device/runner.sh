@@ -77,10 +77,9 @@ record() {
   esac
 }
 
-# prepare NAME SECONDS COMMAND...: returns 0 if the step is to run: --only names it, and there is time.
-# Removes the files of an earlier run, and sets `most` to its seconds.
+# prepare NAME SECONDS COMMAND...: removes the files of an earlier run, and sets `most` to the seconds
+# that the step may take. Returns 1, and records the step, if no time is left.
 prepare() {
-  chosen "$1" || return 1
   rm -f "$out/$1.log" "$out/$1.status" "$out/$1.json" "$out/$1.ncu-rep" "$out/$1".*.json
   local left=$((limit - SECONDS))
   if [ "$left" -lt 5 ]; then
@@ -123,6 +122,7 @@ conclude() {
 # stdout the end of it.
 step() {
   local most
+  chosen "$1" || return 0
   prepare "$@" || return 0
   execute "$1" "${@:3}"
   conclude "$1" "${@:3}"
@@ -150,6 +150,7 @@ conclude_ended() {
   started=("${still[@]}")
 }
 
+# end_at_once: waits for all started steps, and concludes them.
 end_at_once() {
   local name
   wait

@@ -228,7 +228,11 @@ step_nccl() {
   fi
   mapfile -d '' start < <(with_nccl)
   ranks=$(nvidia-smi -L 2>/dev/null | grep -c '^GPU') || ranks=1
-  if [ "$quick" = 1 ]; then sizes=(-b 64K -e 64K); fi
+  local whole=(-b 1G -e 1G)
+  if [ "$quick" = 1 ]; then
+    sizes=(-b 64K -e 64K)
+    whole=("${sizes[@]}")
+  fi
   step gpu_nccl 240 "${start[@]}" "${tests[@]}" "[#nccl_test]" -d yes
   local name over=(env SPARSECOLL_TEST_TRANSPORT=nccl SPARSECOLL_TEST_SMALL=1)
   for name in dense group sparse steps; do
@@ -241,10 +245,9 @@ step_nccl() {
       "${calls[@]}"
   done
   # Beside topk_float32, this is what a call takes beyond its selection.
-  if [ "$quick" = 0 ]; then sizes=(-b 1G -e 1G); fi
   step nccl_whole 240 "${perf[@]}" sparse_allreduce_perf --memory device --transport nccl -t "$ranks" \
-    -J "$out/nccl_whole.json" "${sizes[@]}" --algo oktopk --density 0.0001,0.001,0.01 --feedback 1 -c 0 "${calls[@]}"
-  if [ "$quick" = 0 ]; then sizes=(-b 1M -e 64M -f 8); fi
+    -J "$out/nccl_whole.json" "${whole[@]}" --algo oktopk --density 0.0001,0.001,0.01 --feedback 1 \
+    -c 0 "${calls[@]}"
   step nccl_tensors 240 "${perf[@]}" sparse_allreduce_perf --memory device --transport nccl \
     -t "$ranks" -J "$out/nccl_tensors.json" "${groups_of_tensors[@]}"
   # Measures the cost of a small call: queued by the host, and as a CUDA graph.

@@ -107,8 +107,8 @@ constexpr A from_int8(Int8 sent, ScaleByte scale) {
   if (sent.code == kInt8Infinity) return kInfinity;
   if (sent.code == kInt8NegativeInfinity) return -kInfinity;
   const int n = sent.code < 0 ? -n_of(-sent.code) : n_of(sent.code);
-  // Larger scales come from bad messages. std::min would take the address of a variable that device
-  // code does not have; nvcc then compiles a trap.
+  // Only a damaged message has a larger scale. std::min would take kLargestScale by reference, and
+  // kernels have no such variable: nvcc would compile a trap instead.
   const int e = (scale < kLargestScale ? scale : kLargestScale) - kScaleBias;
   return static_cast<A>(n * power_of_two(e));
 }

@@ -136,8 +136,8 @@ constexpr uint64_t narrow_key(uint64_t key) {
   }
 }
 
-/// Returns a selected value as it is sent: rounded once to T, never a negative zero. On a GPU a sum
-/// with a NaN has other bits than on the host, so the sum is made canonical.
+/// Returns a selected value as it is sent: rounded once to T, with the canonical NaN and without
+/// negative zero. The addition of 0 removes negative zeros; on a GPU it changes the bits of a NaN.
 template <class T>
 constexpr Accumulation<T> sent_part(Accumulation<T> value) {
   if constexpr (sizeof(T) == 2)

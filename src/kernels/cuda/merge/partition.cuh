@@ -7,16 +7,17 @@
 //
 // 1. Sample. Every S-th entry of every input is a sample. The rank of a sample is the number of
 //    samples that precede it in the order by (index, input). Searches in the samples of every input
-//    give it, without sorting. A group of lanes takes consecutive samples, whose indices rise. So
-//    only the first search starts from nothing; the others go on where the last one ended.
+//    find it; samples are not sorted. A group of lanes takes consecutive samples of an input. Their
+//    indices rise, so that each search begins where the one before it ended.
 // 2. Cut. Every G-th sample in that order is a cut. In each input the position of its index lies
 //    between two samples that step 1 has found, so a short search finds it.
 //
 // A tile has at most (G + P) S = kTile entries, whatever the data: an input with g of its G samples
 // has at most (g + 1) S entries in it. Entries with equal indices are always in the same tile.
 //
-// One launch. Each lane searches in one input: P / S searches per entry, 1 / 128 for two inputs,
-// 1 / 8 for eight, 1 for 32. A search that goes on reads two or three samples.
+// One launch. Each lane searches the samples of one input. For every entry of the inputs there are
+// P / S searches: 1 / 128 with two inputs, 1 / 8 with eight, 1 with 32. A search reads one to four
+// samples if the inputs are alike, except for the first of a lane, which is binary.
 
 #include <bit>
 #include <span>
@@ -81,7 +82,8 @@ struct InputSamples {
   __device__ size_t before(uint64_t x, bool equal, size_t n) const {
     return first_where<size_t>(0, n, [&](size_t j) { return behind(j, x, equal); });
   }
-  /// The same, if the first `known` samples precede it and few others do.
+  /// Returns the same number, given that the first `known` samples precede index x. It reads few
+  /// samples if few others precede x.
   __device__ size_t before(uint64_t x, bool equal, size_t n, size_t known) const {
     size_t low = known, high = known;
     for (size_t step = 1; high < n && !behind(high, x, equal); step *= 2) {
