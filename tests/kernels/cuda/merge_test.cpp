@@ -98,7 +98,7 @@ template <class T, class I>
 void check_supports(size_t count, size_t n) {
   using Acc = Accumulation<T>;
   const uint64_t far = sizeof(I) == 8 ? uint64_t{1} << 40 : 1000;
-  Inputs<Acc> overlapping, identical, disjoint, interleaved, skewed, uneven;
+  Inputs<Acc> overlapping, identical, disjoint, interleaved, skewed, uneven, thin, half_thin;
   for (size_t p = 0; p < count; ++p) {
     overlapping.push_back(spread_entries<Acc>(p, n, 1 + p % 4, far));
     identical.push_back(spread_entries<Acc>(p, n, 1, 5));
@@ -110,6 +110,10 @@ void check_supports(size_t count, size_t n) {
                                     : spread_entries<Acc>(p, p % 3, 2, n * count));
     uneven.push_back(p % 3 == 1 ? Entries<Acc>{}
                                 : spread_entries<Acc>(p, noise(3, p) % (2 * n), 3));
+    thin.push_back(spread_entries<Acc>(p, n, 40 * count, p));
+    half_thin.push_back(spread_entries<Acc>(p, n / 2, 2));
+    for (const auto& entry : spread_entries<Acc>(p, n / 2, 60 * count, 3 * n))
+      half_thin.back().push_back(entry);
   }
   INFO(count << " inputs of " << n);
   CHECK(check_merge<T, I>(overlapping) == "");
@@ -120,6 +124,8 @@ void check_supports(size_t count, size_t n) {
   CHECK(check_merge<T, I>(skewed) == "");
   CHECK(check_merge_above<T, I>(skewed) == "");
   CHECK(check_merge<T, I>(uneven) == "");
+  CHECK(check_merge<T, I>(thin) == "");
+  CHECK(check_merge<T, I>(half_thin) == "");
 }
 
 TEST_CASE("merge gives the host's bits for any number of inputs") {
@@ -208,6 +214,17 @@ TEST_CASE("merge of dense inputs gives the host's bits") {
   }
   CHECK(check_dense<double, uint64_t>(Kind::kHeavyTail, 130, 40) == "");
   CHECK(check_dense<Bfloat16, uint32_t>(Kind::kHeavyTail, 64, 40) == "");
+}
+
+TEST_CASE("merge gives the host's bits where tiles are as thin as sums by rank allow") {
+  for (const uint64_t gap : {28, 30, 31, 32, 33, 34, 36, 64}) {
+    INFO("one entry in " << gap << " indices");
+    Inputs<float> even(2);
+    for (uint64_t j = 0; j < 6000; ++j)
+      for (uint64_t p = 0; p < 2; ++p)
+        even[p].push_back({(2 * j + (j % 3 == 0 ? 0 : p)) * gap + 7, value_of<float>(p, j)});
+    CHECK(check_merge<float, uint32_t>(even) == "");
+  }
 }
 
 TEST_CASE("merge takes dense inputs among sparse ones") {

@@ -172,6 +172,20 @@ TEST_CASE("many regions, one of them with nearly everything, are the host's mess
   CHECK(check_pack<float, uint32_t>({{}, {}}, Precision::stored) == "");
 }
 
+TEST_CASE("long messages, of codes, of bits, and with a long gap, are the host's messages") {
+  constexpr uint64_t kLength = 800000;
+  const std::vector<Region> regions{{0, kLength / 4}, {kLength / 4, kLength}};
+  for (const uint64_t one_in : {2, 3, 6, 11}) {
+    INFO("one index of " << one_in);
+    auto entries = entries_near<float>(kLength, 1, one_in, one_in);
+    CHECK(check_pack<float, uint32_t>({entries, regions}, Precision::stored) == "");
+    std::erase_if(entries, [&](const auto& e) {
+      return e.index > kLength / 3 && e.index < kLength - kLength / 5;
+    });
+    CHECK(check_pack<Bfloat16, uint64_t>({entries, regions}, Precision::stored) == "");
+  }
+}
+
 TEST_CASE("regions above 2^32 are the host's messages") {
   Entries<double> entries;
   for (uint64_t i = 0; i < 3000; ++i)

@@ -7,8 +7,8 @@
 //
 // 1. Partition (partition.cuh). All inputs are cut at the same indices into tiles. A tile has about
 //    as many entries as a block can hold, never more, whatever the data.
-// 2. Tiles (tile.cuh). A block takes consecutive tiles. It sorts the entries of each and adds up
-//    the runs. The sums of a block follow each other without gaps.
+// 2. Tiles (tile.cuh). A block takes consecutive tiles and adds up the entries of each. The sums
+//    of a block follow each other without gaps.
 // 3. Join. The sums of all blocks move together.
 //
 // Three launches, or only the second if one tile holds all entries. An entry of the input is read
@@ -50,7 +50,7 @@ __global__ void __launch_bounds__(kThreads, (Tile<Acc, I>::kBlocks))
   Acc* value = block_sums.sums.value + start;
   uint64_t length = 0;
   for (size_t t = share.begin; t < share.end; ++t) {
-    const unsigned runs = tile.add_up(bounds.begin, t, count);
+    const unsigned runs = tile.add_up(bounds, t, count);
     for (unsigned r = threadIdx.x; r < runs; r += kThreads) {
       index[r] = tile.key[r];
       value[r] = tile.value[r];
@@ -112,8 +112,8 @@ void merge_at_once(Backend& backend, std::span<const SparseSpan> spans, const Sp
   size_t samples = 0;
   for (const SparseSpan& span : spans) samples += sampling.samples(span.nnz.bound);
   const size_t tiles = (samples + sampling.group - 1) / sampling.group;
-  const TileBounds bounds{arena.take<uint64_t>(1),
-                          arena.take<uint64_t>((tiles + 1) * spans.size())};
+  const TileBounds bounds{arena.take<uint64_t>(1), arena.take<uint64_t>((tiles + 1) * spans.size()),
+                          arena.take<uint64_t>(tiles + 1)};
   const MergeInputs<Acc, I> inputs(spans);
   const unsigned lanes = static_cast<unsigned>(std::bit_ceil(spans.size()));
   launch(backend, light_blocks_for(backend, samples, kThreads / lanes), partition_inputs<Acc, I>,

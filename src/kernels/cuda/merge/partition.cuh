@@ -59,11 +59,13 @@ struct Sampling {
   }
 };
 
-/// The bounds of the tiles: tile t has entries [begin[t P + p], begin[(t + 1) P + p]) of input p.
-/// Both pointers are null if one tile has all entries.
+/// The bounds of the tiles: tile t has entries [begin[t P + p], begin[(t + 1) P + p]) of input p,
+/// and its indices are from first[t] to first[t + 1] - 1. All pointers are null if one tile has all
+/// entries.
 struct TileBounds {
   uint64_t* tile_count;  ///< number of tiles
   uint64_t* begin;
+  uint64_t* first;
 };
 
 /// The samples of one input: every 2^shift-th entry. Each lane searches the samples of one input.
@@ -103,7 +105,7 @@ struct InputSamples {
 /// Finds the bounds of the tiles. A group of `lanes` lanes, one for each input, takes consecutive
 /// samples.
 template <class Acc, class I>
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kThreads, kResidentLightBlocks)
     partition_inputs(const __grid_constant__ MergeInputs<Acc, I> inputs, Sampling sampling,
                      unsigned lanes, TileBounds bounds) {
   __shared__ uint64_t start[kMaxInputs + 1];  // samples of all inputs before each input
@@ -121,7 +123,15 @@ __global__ void __launch_bounds__(kThreads)
   __syncthreads();
   const uint64_t all = start[count], tiles = (all + sampling.group - 1) / sampling.group;
   if (blockIdx.x == 0 && threadIdx.x < count) bounds.begin[tiles * count + q] = own.entries;
-  if (blockIdx.x == 0 && threadIdx.x == 0) *bounds.tile_count = tiles;
+  if (blockIdx.x == 0 && threadIdx.x < 32) {
+    uint64_t last = q == threadIdx.x && own.entries > 0 ? own.input.at(own.entries - 1) : 0;
+    for (int step = 16; step > 0; step /= 2)
+      last = std::max(last, __shfl_xor_sync(kFullWarp, last, step));
+    if (threadIdx.x == 0) {
+      *bounds.tile_count = tiles;
+      bounds.first[tiles] = last + 1;
+    }
+  }
   const size_t groups = size_t{gridDim.x} * (kThreads / lanes);
   const size_t each = (all + groups - 1) / groups;
   const size_t group = (size_t{blockIdx.x} * kThreads + threadIdx.x) / lanes;
@@ -139,8 +149,9 @@ __global__ void __launch_bounds__(kThreads)
     uint64_t rank = before;
     for (unsigned lane = lanes / 2; lane > 0; lane /= 2)
       rank += __shfl_xor_sync(kFullWarp, rank, static_cast<int>(lane));
-    if (rank % sampling.group == 0 && q < count)
-      bounds.begin[rank / sampling.group * count + q] = own.below(x, before);
+    if (rank % sampling.group != 0) continue;
+    if (q < count) bounds.begin[rank / sampling.group * count + q] = own.below(x, before);
+    if (q == 0) bounds.first[rank / sampling.group] = x;
   }
 }
 

@@ -3,7 +3,13 @@
 #pragma once
 
 // The second step of merge.cuh: adds up a tile, a few entries of several sorted inputs, in shared
-// memory.
+// memory. If the entries are dense, at least one in 32 indices:
+//
+// 1. Rank. Each index sets a bit; the number of bits before it is the position of its sum
+//    (index_ranks.cuh).
+// 2. Add. One input after the other, each entry is added to its sum.
+//
+// Otherwise:
 //
 // 1. Sort. Inputs are merged in pairs, then the results in pairs, and so on. In each round a thread
 //    writes a few consecutive entries. One binary search finds where they begin in the two runs;
@@ -11,6 +17,7 @@
 // 2. Add. A thread adds up each run of equal keys that begins among its entries. The sums move to
 //    the front of the tile.
 
+#include "kernels/cuda/merge/index_ranks.cuh"
 #include "kernels/cuda/merge/partition.cuh"
 
 namespace sparsecoll::cuda {
@@ -32,10 +39,19 @@ struct Tile {
   uint64_t offset[kMaxInputs];  ///< entry i of the tile is entry i + offset of its input
   View<Acc, I> input[kMaxInputs];
   BlockSum<unsigned>::Storage sum;
+  IndexRanks<I, kTile> ranks;
 
-  /// Loads the entries of tile t, input after input, and returns their number. Thread p < count has
+  /// The entries of this thread as they lie in the inputs, one behind the other: every kThreads-th.
+  struct Rows {
+    static constexpr unsigned kRows = kTile / kThreads;
+    I key[kRows];
+    Acc value[kRows];
+  };
+
+  /// Finds the entries of tile t, input after input, and returns their number. Thread p < count has
   /// set input[p] before.
-  __device__ unsigned load(const uint64_t* at, uint64_t t, unsigned count) {
+  __device__ unsigned find(const TileBounds& bounds, uint64_t t, unsigned count) {
+    const uint64_t* const at = bounds.begin;
     if (threadIdx.x < 32) {
       const unsigned p = threadIdx.x;
       uint64_t begin = 0, end = 0;
@@ -51,38 +67,63 @@ struct Tile {
       }
       offset[p] = begin - (behind - own);
       start[p + 1] = behind;
-      if (p == 0) start[0] = 0;
-    }
-    __syncthreads();
-    const unsigned n = start[count];
-    constexpr unsigned kRows = kTile / kThreads;
-    const unsigned rows = (n + kThreads - 1) / kThreads;  // rows of 32 entries of a warp
-    const unsigned first = threadIdx.x / 32 * rows * 32, end = std::min(first + rows * 32, n);
-    const unsigned begin = first + threadIdx.x % 32;
-    I index[kRows];
-    Acc loaded[kRows];
-    View<Acc, I> from{};
-    uint64_t more = 0;
-    for (unsigned r = 0, p = 0, behind = 0; r < kRows; ++r) {  // all loads before the first store
-      const unsigned i = begin + r * 32;
-      if (i >= end) break;
-      if (i >= behind) {
-        while (i >= start[p + 1]) ++p;
-        behind = start[p + 1];
-        from = input[p];
-        more = offset[p];
+      if (p == 0) {
+        start[0] = 0;
+        if (at)
+          ranks.set(bounds.first[t], bounds.first[t + 1] - 1);
+        else
+          ranks.set(0, ~uint64_t{0});  // not known
       }
-      index[r] = static_cast<I>(from.at(i + more));
-      loaded[r] = from.value[i + more];
-    }
-    for (unsigned r = 0; r < kRows; ++r) {
-      const unsigned i = begin + r * 32;
-      if (i >= end) break;
-      key[i] = index[r];
-      value[i] = loaded[r];
     }
     __syncthreads();
-    return n;
+    return start[count];
+  }
+
+  /// Calls use(r, i) for every entry i of this thread, its r-th, of the n entries of the tile. The
+  /// compiler can keep what belongs to r in registers.
+  template <class Use>
+  __device__ static void for_rows(unsigned n, const Use& use) {
+    for (unsigned r = 0; r < Rows::kRows; ++r) {
+      const unsigned i = threadIdx.x + r * kThreads;
+      if (i >= n) break;
+      use(r, i);
+    }
+  }
+
+  __device__ void read(unsigned n, Rows& rows) {
+    unsigned p = 0;
+    for_rows(n, [&](unsigned r, unsigned i) {  // all loads before the first use
+      while (i >= start[p + 1]) ++p;
+      rows.key[r] = static_cast<I>(input[p].at(i + offset[p]));
+      rows.value[r] = input[p].value[i + offset[p]];
+    });
+  }
+
+  /// Adds up the entries. Leaves the sums at the front of the tile and returns their number.
+  __device__ unsigned add_by_rank(unsigned n, const Rows& rows) {
+    ranks.clear();
+    for_rows(n, [&](unsigned r, unsigned) { ranks.mark(rows.key[r]); });
+    const unsigned sums = ranks.count(sum);
+    const I none = static_cast<I>(ranks.first - 1);  // no index of a tile that spans so few
+    for (unsigned j = threadIdx.x; j < sums; j += kThreads) key[j] = none;
+    __syncthreads();
+    unsigned p = 0;
+    for (unsigned r = 0; r < Rows::kRows; ++r) {
+      const unsigned i = threadIdx.x + r * kThreads;
+      if (r * kThreads >= n) break;
+      for (;; ++p) {
+        if (i >= start[p] && i < start[p + 1]) {
+          const unsigned to = ranks.of(rows.key[r]);
+          const bool first = key[to] != rows.key[r];
+          if (first) key[to] = rows.key[r];
+          value[to] = first ? rows.value[r] : value[to] + rows.value[r];
+        }
+        if (start[p + 1] >= std::min((r + 1) * kThreads, n)) break;
+        __syncthreads();  // before the next input is added
+      }
+    }
+    __syncthreads();
+    return sums;
   }
 
   /// Consecutive entries of this thread, of the n entries of the tile.
@@ -184,9 +225,19 @@ struct Tile {
     return runs;
   }
 
-  /// Loads, sorts and adds up tile t. Returns the number of sums, which are at the front.
-  __device__ unsigned add_up(const uint64_t* at, uint64_t t, unsigned count) {
-    const unsigned n = load(at, t, count);
+  /// Adds up tile t. Returns the number of sums, which are at the front.
+  __device__ unsigned add_up(const TileBounds& bounds, uint64_t t, unsigned count) {
+    const unsigned n = find(bounds, t, count);
+    {
+      Rows rows;
+      read(n, rows);
+      if (ranks.words <= n) return add_by_rank(n, rows);
+      for_rows(n, [&](unsigned r, unsigned i) {
+        key[i] = rows.key[r];
+        value[i] = rows.value[r];
+      });
+    }
+    __syncthreads();
     ThreadEntries own(n);
     for (unsigned width = 1; width < count; width *= 2) merge_runs(width, own);
     return add_runs(n, own);

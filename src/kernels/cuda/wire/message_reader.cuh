@@ -213,7 +213,8 @@ class MessageReader {
 
   template <class V>
   __device__ void write_values_of(const Share& share) const {
-    in_batches<kThreads>(
+    // enough loads on their way to use all of the memory's bandwidth
+    in_batches<kThreads, 4 * kBatch>(
         share.begin * block_size_ + threadIdx.x, share.end * block_size_,
         [&](size_t j) { return value_.template load<Key<V>>(j); },
         [&](size_t j, Key<V> bits) { to_value_[j] = sparsecoll::widen(std::bit_cast<V>(bits)); });

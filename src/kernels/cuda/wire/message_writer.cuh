@@ -39,6 +39,8 @@ struct WordRange {
   }
 };
 
+inline constexpr unsigned kWindowWords = 64;  ///< words of bits that a warp makes at a time
+
 /// Writes parts of one message of a tensor of T, whose values are sent as W. All lanes of a warp
 /// must call every function. Values of 8 bits are encoded before (int8.cuh): `encoded` has them
 /// where the slab is to have them.
@@ -127,36 +129,62 @@ class MessageWriter {
     return (index_ ? __ldg(index_ + j) : plan_.first + j) - plan_.region.begin;
   }
 
-  /// Returns the warp's 32 words of shared memory.
+  static constexpr unsigned kWindowBits = kWindowWords * 64;
+  static constexpr unsigned kEach = 8;  // consecutive entries of a lane
+
+  /// Returns the warp's window in shared memory.
   __device__ static unsigned* bits_of_warp() {
-    __shared__ unsigned of_warp[kWarps][64];
+    __shared__ unsigned of_warp[kWarps][kWindowBits / 32];
     return of_warp[threadIdx.x / 32];
   }
 
+  /// Sets the bits at these rising positions, except those at kWindowBits, and returns how many
+  /// they are. One atomic operation for each word, because those of a warp on one word wait for
+  /// each other.
+  __device__ static unsigned set_bits(unsigned* bits, const unsigned (&at)[kEach]) {
+    unsigned number = 0, word = 0, set = 0;
+    for (unsigned e = 0; e < kEach; ++e) {  // no early end, so that at[] stays in registers
+      const bool inside = at[e] < kWindowBits;
+      if (inside && set != 0 && at[e] / 32 != word) {
+        atomicOr(&bits[word], set);
+        set = 0;
+      }
+      if (inside) word = at[e] / 32;
+      set |= (inside ? 1u : 0u) << at[e] % 32;
+      number += inside ? 1 : 0;
+    }
+    if (set != 0) atomicOr(&bits[word], set);
+    return number;
+  }
+
   /// Writes words with a one at position(j) for every entry j, combined with the bits others(w) of
-  /// each word w. The positions rise.
+  /// each word w. The positions rise. The entries that a warp reads at a time do not depend on each
+  /// other, so it waits for memory once for all of them.
   template <class Position, class Others>
   __device__ void write_bits(const WordRange& words, const Position& position,
                              const Others& others) const {
     if (words.begin >= words.end) return;
     unsigned* const bits = bits_of_warp();
     const unsigned lane = threadIdx.x % 32;
-    uint64_t j = count_below(plan_.shape.nnz, words.begin * 64, position);
-    for (uint64_t w = words.begin; w < words.end; w += 32) {
-      bits[lane] = bits[lane + 32] = 0;
+    const uint64_t nnz = plan_.shape.nnz;
+    uint64_t j = count_below(nnz, words.begin * 64, position);
+    for (uint64_t window = words.begin; window < words.end; window += kWindowWords) {
+      for (unsigned w = lane; w < kWindowBits / 32; w += 32) bits[w] = 0;
       __syncwarp();
-      unsigned found = kFullWarp;
-      while (found == kFullWarp) {
-        const uint64_t bit = position(j + lane) - w * 64;
-        const bool inside = j + lane < plan_.shape.nnz && bit < 32 * 64;
-        if (inside) atomicOr(&bits[bit / 32], 1u << bit % 32);
-        found = __ballot_sync(kFullWarp, inside);
-        j += static_cast<unsigned>(__popc(found));
-      }
+      unsigned found = 0;
+      do {
+        unsigned at[kEach];  // positions in the window; kWindowBits if behind it
+        for (unsigned e = 0; e < kEach; ++e) {
+          const uint64_t entry = j + lane * kEach + e;
+          const uint64_t bit = entry < nnz ? position(entry) - window * 64 : kWindowBits;
+          at[e] = bit < kWindowBits ? static_cast<unsigned>(bit) : kWindowBits;
+        }
+        found = __reduce_add_sync(kFullWarp, set_bits(bits, at));
+        j += found;
+      } while (found == 32 * kEach);
       __syncwarp();
-      if (w + lane < words.end)
-        indices()[w + lane] =
-            bits[2 * lane] | uint64_t{bits[2 * lane + 1]} << 32 | others(w + lane);
+      for (unsigned w = lane; w < kWindowWords && window + w < words.end; w += 32)
+        indices()[window + w] = bits[2 * w] | uint64_t{bits[2 * w + 1]} << 32 | others(window + w);
       __syncwarp();
     }
   }
