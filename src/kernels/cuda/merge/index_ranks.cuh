@@ -2,19 +2,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The ranks of the indices of a tile in shared memory: how many different indices of the tile are
-// less. Each index is a bit; a rank is a number for each word and a count of bits.
+// Ranks in shared memory. The rank of an index of a tile is the number of different indices of the
+// tile that are less. Each index sets a bit. Its rank is the number of bits in the words before its
+// own, which is stored for each word, and of those before it in its word.
 
 #include "kernels/cuda/block.cuh"
 
 namespace sparsecoll::cuda {
 
-/// Ranks of indices that span at most kWords words of 32. Thread 0 calls set(); all threads of a
-/// block call clear() and count().
+/// Ranks of indices that span at most kWords words of 32 bits. One thread calls set(). If `words`
+/// is at most kWords, all threads of the block call clear(), each calls mark() for its indices, and
+/// all call count(); then of() can be called.
 template <class I, unsigned kWords>
 struct IndexRanks {
   I first;         ///< no index is less
-  unsigned words;  ///< words that the indices span
+  unsigned words;  ///< words that the indices span; more than kWords if there is no room
   unsigned bits[kWords];
   uint16_t before[kWords];  ///< the number of bits in earlier words
   static_assert(kWords <= 0x10000 / 32);
@@ -26,7 +28,7 @@ struct IndexRanks {
     words = more < kWords ? static_cast<unsigned>(more) + 1 : kWords + 1;
   }
 
-  /// Begins: no index is marked.
+  /// Unmarks all indices.
   __device__ void clear() {
     for (unsigned w = threadIdx.x; w < words; w += kThreads) bits[w] = 0;
     __syncthreads();
@@ -35,7 +37,7 @@ struct IndexRanks {
     const auto at = static_cast<unsigned>(index - first);
     atomicOr(&bits[at / 32], 1u << at % 32);
   }
-  /// Ends: finds the ranks of all marked indices. Returns their number.
+  /// Finds the ranks of all marked indices. Returns how many different indices are marked.
   __device__ unsigned count(BlockSum<unsigned>::Storage& sum) {
     __syncthreads();
     // an odd number of words for each thread, so that adjacent threads use different banks

@@ -90,6 +90,7 @@ struct Tile {
     }
   }
 
+  /// Reads the entries of this thread, of the n entries of the tile.
   __device__ void read(unsigned n, Rows& rows) {
     unsigned p = 0;
     for_rows(n, [&](unsigned r, unsigned i) {  // all loads before the first use
@@ -99,7 +100,8 @@ struct Tile {
     });
   }
 
-  /// Adds up the entries. Leaves the sums at the front of the tile and returns their number.
+  /// Adds each entry to the sum at the rank of its index. The sums are at the front of the tile.
+  /// Returns their number.
   __device__ unsigned add_by_rank(unsigned n, const Rows& rows) {
     ranks.clear();
     for_rows(n, [&](unsigned r, unsigned) { ranks.mark(rows.key[r]); });

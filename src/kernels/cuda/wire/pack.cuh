@@ -37,7 +37,7 @@ struct PlanTask {
   size_t block_size;
   unsigned scale_bits;
   MessagePlan* plans;  ///< the plans of all messages of the call, like out.offset and out.size
-  uint64_t* taken;     ///< set to 0
+  uint64_t* taken;     ///< set to 0 for the next step
   Packets out;
 };
 
