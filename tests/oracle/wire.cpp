@@ -30,6 +30,8 @@ class Scale {
  public:
   /// Takes the smallest scale with which the magnitude rounds to at most 1920.
   explicit Scale(long double largest) {
+    // In units of this scale, and so of all smaller ones, the magnitude is 2048 or more.
+    if (largest > 0) e_ = std::clamp(std::ilogb(largest) - 11, kSmallest, kLargest);
     while (e_ < kLargest && nearest(std::ldexp(largest, -e_)) > 1920) ++e_;
   }
   template <class A>
@@ -42,6 +44,7 @@ class Scale {
   }
 
  private:
+  static constexpr int kSmallest = -136;
   static constexpr int kLargest = 117;
 
   /// Returns the nearest integer that has at most five significant bits, ties to even.
@@ -50,7 +53,7 @@ class Scale {
     return std::ldexp(std::nearbyint(std::ldexp(x, -dropped)), dropped);
   }
 
-  int e_ = -136;
+  int e_ = kSmallest;
 };
 
 /// Rounds the entries [first, last) of x, which share a scale.
