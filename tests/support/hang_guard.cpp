@@ -8,6 +8,16 @@
 
 namespace sparsecoll::test {
 
+void end_hung_process(const std::string& what, std::chrono::milliseconds limit,
+                      const std::vector<int>& inside) {
+  std::string ranks;
+  for (const int rank : inside) ranks.append(" ").append(std::to_string(rank));
+  std::fprintf(stderr, "hang guard: %s: after %lld ms ranks still inside:%s\n", what.c_str(),
+               static_cast<long long>(limit.count()), ranks.c_str());
+  std::fflush(stderr);
+  std::abort();
+}
+
 HangGuard::HangGuard(std::string what, int ranks, std::chrono::milliseconds limit)
     : what_(std::move(what)), inside_(static_cast<std::size_t>(ranks)) {
   for (std::atomic<bool>& inside : inside_) inside = true;
@@ -26,14 +36,10 @@ HangGuard::~HangGuard() {
 void HangGuard::watch(std::chrono::milliseconds limit) {
   std::unique_lock lock(mutex_);
   if (over_changed_.wait_for(lock, limit, [this] { return over_; })) return;
-  std::string ranks;
-  for (std::size_t rank = 0; rank < inside_.size(); ++rank) {
-    if (inside_[rank]) ranks.append(" ").append(std::to_string(rank));
-  }
-  std::fprintf(stderr, "hang guard: %s: after %lld ms ranks still inside:%s\n", what_.c_str(),
-               static_cast<long long>(limit.count()), ranks.c_str());
-  std::fflush(stderr);
-  std::abort();
+  std::vector<int> inside;
+  for (std::size_t rank = 0; rank < inside_.size(); ++rank)
+    if (inside_[rank]) inside.push_back(static_cast<int>(rank));
+  end_hung_process(what_, limit, inside);
 }
 
 }  // namespace sparsecoll::test

@@ -12,14 +12,18 @@
 
 namespace sparsecoll::test {
 
-/// Ends the process if its scope lasts too long, and lists the ranks that have not left. A rank
-/// that hangs cannot be unwound, so only the end of the process helps.
+/// Less than any limit of ctest, so that a guard says which ranks hang.
+inline constexpr std::chrono::milliseconds kHangLimit = std::chrono::seconds(550);
+
+/// Ends the process and names the ranks that are still inside. A rank that hangs cannot be unwound,
+/// so only the end of the process helps.
+[[noreturn]] void end_hung_process(const std::string& what, std::chrono::milliseconds limit,
+                                   const std::vector<int>& inside);
+
+/// Ends the process if its scope lasts too long, and names the ranks that have not left.
 class HangGuard {
  public:
-  /// The default limit is a little less than that of ctest, so that the guard says which ranks
-  /// hang.
-  HangGuard(std::string what, int ranks,
-            std::chrono::milliseconds limit = std::chrono::seconds(550));
+  HangGuard(std::string what, int ranks, std::chrono::milliseconds limit = kHangLimit);
   ~HangGuard();
   HangGuard(const HangGuard&) = delete;
   HangGuard& operator=(const HangGuard&) = delete;

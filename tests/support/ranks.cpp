@@ -2,14 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "support/ranks.hpp"
 
-#include <chrono>
 #include <cstdlib>
-#include <exception>
 #include <stdexcept>
-#include <thread>
-
-#include "support/config.hpp"
-#include "support/hang_guard.hpp"
 
 namespace sparsecoll::test {
 
@@ -54,10 +48,10 @@ Ranks::Ranks(int P, const sparsecollConfig_t& config)
 
 Ranks::~Ranks() {
   // All threads run at the same time, because some wait for each other at the end.
-  std::vector<std::thread> pool;
-  for (int rank = 1; rank < size(); ++rank) pool.emplace_back([this, rank] { destroy(rank); });
-  if (size() > 0) destroy(0);
-  for (std::thread& thread : pool) thread.join();
+  run("destroy", [this](int rank) {
+    destroy(rank);
+    return "";
+  });
 }
 
 sparsecollResult_t Ranks::destroy(int rank) {
@@ -69,36 +63,13 @@ sparsecollResult_t Ranks::destroy(int rank) {
 }
 
 std::string Ranks::run(const std::string& what, const std::function<std::string(int)>& body) const {
-  return run_threads(what, size(), body);
+  if (!threads_) threads_ = std::make_unique<RankThreads>(size());
+  return threads_->run(what, body);
 }
 
 std::string run_threads(const std::string& what, int threads,
                         const std::function<std::string(int)>& body) {
-  HangGuard guard(what, threads);
-  std::vector<std::string> verdicts(static_cast<std::size_t>(threads));
-  std::vector<std::thread> pool;
-  // A vector that grows frees its old memory after the last thread has begun. A test that counts
-  // what is on the heap must not see that.
-  pool.reserve(static_cast<std::size_t>(threads));
-  for (int rank = 0; rank < threads; ++rank) {
-    pool.emplace_back([&, rank] {
-      std::string& verdict = verdicts[static_cast<std::size_t>(rank)];
-      try {
-        verdict = body(rank);
-      } catch (const std::exception& error) {
-        verdict = std::string("exception: ") + error.what();
-      }
-      guard.leave(rank);
-    });
-  }
-  for (std::thread& thread : pool) thread.join();
-  std::string all;
-  for (std::size_t rank = 0; rank < verdicts.size(); ++rank) {
-    if (!verdicts[rank].empty()) {
-      all += "\n  " + what + "\n    rank " + std::to_string(rank) + ": " + verdicts[rank];
-    }
-  }
-  return all;
+  return RankThreads(threads).run(what, body);
 }
 
 }  // namespace sparsecoll::test

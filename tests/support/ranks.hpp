@@ -5,23 +5,23 @@
 #include <sparsecoll/sparsecoll.h>
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "support/rank_threads.hpp"
+
 namespace sparsecoll::test {
 
-/// P ranks of one process, each a thread while run() lasts.
-///
-/// Only the main thread may use Catch2's assertions, so each rank returns its errors as text, ""
-/// for none.
+/// P ranks of one process, each with a thread from the first run() to the end.
 class Ranks {
  public:
   /// Throws std::runtime_error with the library's message when the init fails.
   Ranks(int P, const sparsecollConfig_t& config);
   /// Takes ownership of the communicators.
   explicit Ranks(std::vector<sparsecollComm_t> comms) : comms_(std::move(comms)) {}
-  /// Destroys the communicators that are still there, in a thread for each.
+  /// Destroys the communicators that are still there, each in its rank's thread.
   ~Ranks();
   Ranks(const Ranks&) = delete;
   Ranks& operator=(const Ranks&) = delete;
@@ -34,15 +34,15 @@ class Ranks {
   /// Destroys one rank's communicator now.
   sparsecollResult_t destroy(int rank);
 
-  /// Runs body(rank) on a thread for each rank, under a hang guard. Returns the texts of all ranks;
-  /// an exception becomes a text.
+  /// Runs body(rank) on each rank's thread (RankThreads::run). One caller at a time.
   std::string run(const std::string& what, const std::function<std::string(int)>& body) const;
 
  private:
   std::vector<sparsecollComm_t> comms_;
+  mutable std::unique_ptr<RankThreads> threads_;
 };
 
-/// Runs body(i) on any number of threads, without communicators.
+/// Runs body(i) once on any number of threads, without communicators (RankThreads::run).
 std::string run_threads(const std::string& what, int threads,
                         const std::function<std::string(int)>& body);
 

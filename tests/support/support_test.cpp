@@ -10,9 +10,11 @@
 #include <csignal>
 #include <cstdlib>
 #include <limits>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "support/catch.hpp"
 #include "support/compare.hpp"
@@ -20,6 +22,7 @@
 #include "support/data.hpp"
 #include "support/hang_guard.hpp"
 #include "support/longer_deadlines.hpp"
+#include "support/rank_threads.hpp"
 #include "support/ranks.hpp"
 #include "support/sparse_data.hpp"
 #include "support/variable.hpp"
@@ -110,6 +113,45 @@ TEST_CASE("verdicts and exceptions of threads arrive with their rank") {
   CHECK(all.find("rank 1: exception: thrown") != std::string::npos);
   CHECK(all.find("rank 2: wrong") != std::string::npos);
   CHECK(all.find("rank 0") == std::string::npos);
+}
+
+TEST_CASE("threads of ranks run one function after another and return only its verdicts") {
+  RankThreads threads(3);
+  std::vector<std::thread::id> first(3), second(3);
+  CHECK(threads.run("first", [&](int rank) -> std::string {
+    first[static_cast<std::size_t>(rank)] = std::this_thread::get_id();
+    return rank == 1 ? "wrong" : "";
+  }) == "\n  first\n    rank 1: wrong");
+  CHECK(threads.run("second", [&](int rank) {
+    second[static_cast<std::size_t>(rank)] = std::this_thread::get_id();
+    return "";
+  }) == "");
+  CHECK(first == second);
+  CHECK(std::set<std::thread::id>(first.begin(), first.end()).size() == 3);
+  const std::string nested = threads.run("outer", [&](int rank) -> std::string {
+    return rank == 0 ? threads.run("inner", [](int) { return ""; }) : "";
+  });
+  CHECK(nested.find("rank 0: exception: RankThreads: a run in a run") != std::string::npos);
+  CHECK(RankThreads(0).run("nobody", [](int) { return "never"; }) == "");
+}
+
+TEST_CASE("a run that hangs ends the process and names the ranks inside") {
+  std::string text;
+  for (int limit_ms = 50; limit_ms <= 12800 && text.find("inside: 0 2\n") == std::string::npos;
+       limit_ms *= 4) {
+    text.clear();
+    const int status = run_in_child(
+        [limit_ms] {
+          RankThreads(3, std::chrono::milliseconds(limit_ms)).run("stuck", [](int rank) {
+            if (rank != 1) std::this_thread::sleep_for(std::chrono::seconds(60));
+            return "";
+          });
+        },
+        text);
+    CHECK(WIFSIGNALED(status));
+    CHECK(text.find("stuck") != std::string::npos);
+  }
+  CHECK(text.find("still inside: 0 2\n") != std::string::npos);
 }
 
 TEST_CASE("comparison is by bits") {

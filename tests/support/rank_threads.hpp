@@ -1,0 +1,51 @@
+// SPDX-FileCopyrightText: 2026 The sparsecoll authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "support/hang_guard.hpp"
+
+namespace sparsecoll::test {
+
+/// A thread for each rank. They sleep between runs: to start a thread for each run takes longer
+/// than many runs. One caller at a time.
+///
+/// Only the main thread may use Catch2's assertions, so each rank returns its errors as text, ""
+/// for none.
+class RankThreads {
+ public:
+  explicit RankThreads(int ranks, std::chrono::milliseconds limit = kHangLimit);
+  ~RankThreads();
+  RankThreads(const RankThreads&) = delete;
+  RankThreads& operator=(const RankThreads&) = delete;
+
+  /// Runs body(rank) on each rank's thread. Returns the texts of all ranks; an exception becomes a
+  /// text. A run that lasts longer than the limit ends the process and names the ranks inside.
+  std::string run(const std::string& what, const std::function<std::string(int)>& body);
+
+ private:
+  void serve(std::size_t rank);
+  [[noreturn]] void end_hung_run(const std::string& what) const;
+
+  const std::chrono::milliseconds limit_;
+  std::mutex mutex_;
+  std::condition_variable begun_;
+  std::condition_variable finished_;
+  const std::function<std::string(int)>* body_ = nullptr;
+  std::uint64_t runs_ = 0;
+  std::vector<bool> inside_;
+  std::size_t unfinished_ = 0;
+  bool over_ = false;
+  std::vector<std::string> verdicts_;
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace sparsecoll::test
