@@ -23,7 +23,7 @@ cd "$(dirname "$0")/.."
 preset=host
 targets=(all)
 select=(--label-exclude '^(gpu|convergence|long|large)$')
-announcement="On two cores the build takes 7 to 15 minutes, the tests 14 (idle) to 40 (busy). Disk: 3 GB."
+announcement="On two cores the build takes 7 to 25 minutes, the tests 14 to 31 (idle) or 50 (busy). Disk: 3 GB, with nvcc 6."
 left_out="tests that train or take long (tests/run.sh --all), tests that need a GPU (perf/gpu.sh), or 9 GB of memory (label large)"
 name_tests() {
   targets=("${@/#/test_}")
@@ -44,7 +44,7 @@ case ${1:-} in
     ;;
   --all)
     select=(--label-exclude '^(gpu|large)$')
-    announcement="On two cores the build takes 7 to 15 minutes, the tests more than 30."
+    announcement="On two cores the build takes 7 to 25 minutes, the tests more than 30."
     left_out="tests that need a GPU (perf/gpu.sh), or 9 GB of memory (label large)"
     ;;
   --asan | --tsan)
