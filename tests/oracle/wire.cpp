@@ -30,7 +30,7 @@ class Scale {
  public:
   /// Takes the smallest scale with which the magnitude rounds to at most 1920.
   explicit Scale(long double largest) {
-    // In units of this scale, and so of all smaller ones, the magnitude is 2048 or more.
+    // Smaller scales need no trial: the magnitude is at least 2048 times each of them.
     if (largest > 0) e_ = std::clamp(std::ilogb(largest) - 11, kSmallest, kLargest);
     while (e_ < kLargest && nearest(std::ldexp(largest, -e_)) > 1920) ++e_;
   }

@@ -9,9 +9,10 @@
 namespace sparsecoll::test {
 
 void end_hung_process(const std::string& what, std::chrono::milliseconds limit,
-                      const std::vector<int>& inside) {
+                      const std::vector<bool>& inside) {
   std::string ranks;
-  for (const int rank : inside) ranks.append(" ").append(std::to_string(rank));
+  for (std::size_t rank = 0; rank < inside.size(); ++rank)
+    if (inside[rank]) ranks.append(" ").append(std::to_string(rank));
   std::fprintf(stderr, "hang guard: %s: after %lld ms ranks still inside:%s\n", what.c_str(),
                static_cast<long long>(limit.count()), ranks.c_str());
   std::fflush(stderr);
@@ -36,10 +37,7 @@ HangGuard::~HangGuard() {
 void HangGuard::watch(std::chrono::milliseconds limit) {
   std::unique_lock lock(mutex_);
   if (over_changed_.wait_for(lock, limit, [this] { return over_; })) return;
-  std::vector<int> inside;
-  for (std::size_t rank = 0; rank < inside_.size(); ++rank)
-    if (inside_[rank]) inside.push_back(static_cast<int>(rank));
-  end_hung_process(what_, limit, inside);
+  end_hung_process(what_, limit, {inside_.begin(), inside_.end()});
 }
 
 }  // namespace sparsecoll::test

@@ -12,13 +12,13 @@
 
 namespace sparsecoll::test {
 
-/// Less than any limit of ctest, so that a guard says which ranks hang.
+/// Less than the limits of ctest for tests with ranks, so that a guard says which ranks hang.
 inline constexpr std::chrono::milliseconds kHangLimit = std::chrono::seconds(550);
 
-/// Ends the process and names the ranks that are still inside. A rank that hangs cannot be unwound,
-/// so only the end of the process helps.
+/// Ends the process and names the ranks r with inside[r]. A rank that hangs cannot be unwound, so
+/// only the end of the process helps.
 [[noreturn]] void end_hung_process(const std::string& what, std::chrono::milliseconds limit,
-                                   const std::vector<int>& inside);
+                                   const std::vector<bool>& inside);
 
 /// Ends the process if its scope lasts too long, and names the ranks that have not left.
 class HangGuard {

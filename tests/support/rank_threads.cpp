@@ -36,7 +36,8 @@ std::string RankThreads::run(const std::string& what, const std::function<std::s
   unfinished_ = inside_.size();
   ++runs_;
   begun_.notify_all();
-  if (!finished_.wait_for(lock, limit_, [this] { return unfinished_ == 0; })) end_hung_run(what);
+  if (!finished_.wait_for(lock, limit_, [this] { return unfinished_ == 0; }))
+    end_hung_process(what, limit_, inside_);
   std::string all;
   for (std::size_t rank = 0; rank < verdicts_.size(); ++rank) {
     if (!verdicts_[rank].empty()) {
@@ -64,13 +65,6 @@ void RankThreads::serve(std::size_t rank) {
     inside_[rank] = false;
     if (--unfinished_ == 0) finished_.notify_all();
   }
-}
-
-void RankThreads::end_hung_run(const std::string& what) const {
-  std::vector<int> inside;
-  for (std::size_t rank = 0; rank < inside_.size(); ++rank)
-    if (inside_[rank]) inside.push_back(static_cast<int>(rank));
-  end_hung_process(what, limit_, inside);
 }
 
 }  // namespace sparsecoll::test

@@ -15,11 +15,11 @@
 
 namespace sparsecoll::test {
 
-/// A thread for each rank. They sleep between runs: to start a thread for each run takes longer
-/// than many runs. One caller at a time.
+/// A thread for each rank. The threads sleep between runs, because starting them anew takes longer
+/// than many a run. One caller at a time.
 ///
-/// Only the main thread may use Catch2's assertions, so each rank returns its errors as text, ""
-/// for none.
+/// Each rank returns its errors as text, or "" if it has none, because only the main thread may use
+/// Catch2's assertions.
 class RankThreads {
  public:
   explicit RankThreads(int ranks, std::chrono::milliseconds limit = kHangLimit);
@@ -33,7 +33,6 @@ class RankThreads {
 
  private:
   void serve(std::size_t rank);
-  [[noreturn]] void end_hung_run(const std::string& what) const;
 
   const std::chrono::milliseconds limit_;
   std::mutex mutex_;
