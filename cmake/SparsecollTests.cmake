@@ -79,18 +79,16 @@ if(NOT SPARSECOLL_MPI)
   return()
 endif()
 
-# Lets mpirun start more ranks than cores, and start as root. Open MPI needs options for both; MPICH
-# does not.
+# Lets mpirun start more ranks than cores, start as root, and start beside other mpiruns. Open MPI needs
+# help for all three; MPICH does not.
 execute_process(
   COMMAND "${MPIEXEC_EXECUTABLE}" --version
   OUTPUT_VARIABLE launcher_version
   ERROR_VARIABLE launcher_version)
 set(SPARSECOLL_MPIEXEC "${MPIEXEC_EXECUTABLE}")
-set(SPARSECOLL_MPIEXEC_ENVIRONMENT)
 if(launcher_version MATCHES "Open MPI|OpenRTE")
+  list(PREPEND SPARSECOLL_MPIEXEC "${PROJECT_SOURCE_DIR}/tests/support/start_mpi.sh")
   list(APPEND SPARSECOLL_MPIEXEC --oversubscribe --bind-to none)
-  list(APPEND SPARSECOLL_MPIEXEC_ENVIRONMENT OMPI_ALLOW_RUN_AS_ROOT=1
-       OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1)
 endif()
 find_program(SPARSECOLL_TIMEOUT timeout REQUIRED DOC "coreutils' timeout, the guard against hangs")
 
@@ -111,8 +109,6 @@ function(sparsecoll_add_mpi_test)
     add_test(NAME ${test}
              COMMAND "${SPARSECOLL_TIMEOUT}" -k 10 600 ${SPARSECOLL_MPIEXEC}
                      "${MPIEXEC_NUMPROC_FLAG}" ${ranks} "${program}" ${arg_COMMAND})
-    set_tests_properties(
-      ${test} PROPERTIES LABELS "${arg_LABEL}" TIMEOUT 630 PROCESSORS ${ranks}
-                         ENVIRONMENT "${SPARSECOLL_MPIEXEC_ENVIRONMENT}")
+    set_tests_properties(${test} PROPERTIES LABELS "${arg_LABEL}" TIMEOUT 630 PROCESSORS ${ranks})
   endforeach()
 endfunction()
