@@ -1,16 +1,16 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Launches of kernels, the threads that run their blocks, and the device.
+// Launches of kernels, and the device.
 
 #include <cstdio>
 #include <cstdlib>
 #include <numeric>
 #include <random>
-#include <thread>
 #include <vector>
 
 #include "block.hpp"
+#include "block_threads.hpp"
 #include "engine.hpp"
 #include "machine.hpp"
 
@@ -61,11 +61,7 @@ void run_grid(const dim3& grid, const dim3& block, bool cooperative,
     for (size_t i = next++; i < order.size(); i = next++) own.run(body, order[i], seed + i);
     if (cooperative) barrier.leave();
   };
-  const unsigned workers = cooperative ? grid.x : std::min(grid.x, 2u);
-  std::vector<std::thread> threads;
-  for (unsigned w = 1; w < workers; ++w) threads.emplace_back(work);
-  work();
-  for (std::thread& thread : threads) thread.join();
+  BlockThreads::of_process().run(cooperative ? grid.x : std::min(grid.x, 2u), work);
 }
 
 }  // namespace
