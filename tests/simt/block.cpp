@@ -21,7 +21,7 @@ namespace simt {
 
 namespace {
 
-// Not a power of two, or the tops of all stacks would share a few lines of the cache.
+// Not a power of two, or the tops of all stacks would compete for a few sets of the cache.
 constexpr size_t kStack = (size_t{64} << 10) + 576;
 constexpr size_t kThreads = 1024;
 thread_local Block* current = nullptr;

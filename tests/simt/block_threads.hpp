@@ -10,9 +10,9 @@
 
 namespace simt {
 
-/// Threads of the operating system that run blocks. They sleep between grids: each has a copy of
-/// the shared memory of all kernels in the program, more than a megabyte, which takes longer to
-/// make than most grids to run. They never end. One caller at a time.
+/// Threads of the operating system that run blocks. They sleep between grids, because each has a
+/// copy of the shared memory of all kernels in the program, more than a megabyte, that the system
+/// would have to clear for every launch. They never end. One caller at a time.
 class BlockThreads {
  public:
   /// The threads of this process. A child after fork() has none of its parent's, and gets its own.

@@ -24,9 +24,9 @@
 //   those that wait, query, allocate or free for such functions.
 //
 // It does not find races inside a block that the order does not show, reads of shared memory before
-// it is written (it has what the last kernel left), host pointers in a kernel, and misaligned
-// vectors (a sanitizer finds these). It says nothing about speed. A thread that waits in a loop for
-// another thread waits for ever.
+// it is written (it is zero, or what an earlier block left), host pointers in a kernel, and
+// misaligned vectors (a sanitizer finds these). It says nothing about speed. A thread that waits in
+// a loop for another thread waits for ever.
 
 #include <cstddef>
 

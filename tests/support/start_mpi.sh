@@ -6,7 +6,8 @@
 # Becomes this mpirun of Open MPI, with a folder for its files that no other one has at that time, and
 # allowed to be root. Otherwise all mpiruns of a user have one folder on a machine, which the last to end
 # removes. If another starts just then, it may see the folder exist and then not, and Open MPI 4.1 ends
-# it: "A call to mkdir was unable to create the desired directory ... File exists".
+# it: "A call to mkdir was unable to create the desired directory ... File exists". The folders stay,
+# empty.
 set -eu
 
 base=${TMPDIR:-/tmp}/sparsecoll.$(id -u)
