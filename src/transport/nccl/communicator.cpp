@@ -14,8 +14,10 @@ namespace sparsecoll::nccl {
 
 namespace {
 
-/// The time for which interrupt() waits for a running call of NCCL to return.
-constexpr std::chrono::milliseconds kCallReturnWait{100};
+/// The time for which interrupt() waits for a running call of NCCL to return. On a machine with
+/// many more busy threads than CPUs a call can take longer than 100 ms. With the wait for the abort
+/// itself this stays within a second.
+constexpr std::chrono::milliseconds kCallReturnWait{400};
 
 }  // namespace
 
