@@ -6,7 +6,6 @@
 
 #include <atomic>
 #include <chrono>
-#include <thread>
 
 #include "nccl/api_team.hpp"
 #include "support/catch.hpp"
@@ -126,10 +125,6 @@ bool run_with_failure(int P, const std::function<void(size_t)>& fail_at, size_t 
     if (seconds_since(start) > 2 * kTimeout / 1000.0 + kPatience) verdict += "the ranks hang";
   }
   devices::deferred_frees().free_all();
-  // A communicator whose end did not return within the deadline is ended by a thread of its own.
-  const Clock::time_point ended = Clock::now();
-  while (!nccl_stand_in::leftovers().empty() && seconds_since(ended) < kPatience)
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
   verdict += nccl_stand_in::leftovers();
   return failed;
 }

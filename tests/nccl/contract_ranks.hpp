@@ -23,8 +23,8 @@ struct ContractRanks {
   std::function<bool(ncclComm_t)> break_child = {};
 };
 
-/// Runs the case with fresh transports, each rank in a thread under a hang guard. Returns "" or
-/// what is wrong on any rank.
+/// Runs the case with fresh transports, each rank in a thread under a hang guard, and again if it
+/// was late. Returns "" or what is wrong on any rank.
 std::string run_contract(const stream_contract::Case& which, const ContractRanks& ranks);
 
 }  // namespace sparsecoll::nccl_tests

@@ -183,11 +183,17 @@ const WaitingCall kWaitingCalls[] = {
      }},
 };
 
+/// Returns what is wrong with a call that should return `want` within `most` seconds.
+std::string judge(sparsecollResult_t got, sparsecollResult_t want, double seconds, double most) {
+  if (got != want) return text("got ", got, " after ", seconds, " s; ");
+  return seconds < most ? "" : text("late: after ", seconds, " s; ");
+}
+
 /// Makes warm-up calls on both ranks. Then rank 0 makes the waiting call alone, while `meanwhile`
-/// runs in another thread. `judge` gets the result of the call and the seconds that it took.
+/// runs in another thread. `check` gets the result of the call and the seconds that it took.
 std::string without_peer(Team& team, const WaitingCall& waiting,
                          const std::function<void()>& meanwhile,
-                         const std::function<std::string(sparsecollResult_t, double)>& judge) {
+                         const std::function<std::string(sparsecollResult_t, double)>& check) {
   std::string verdict = team.run(waiting.name, [&](int rank) {
     const sparsecollComm_t comm = team.comm(rank);
     const Tensors tensors(comm);
@@ -200,13 +206,13 @@ std::string without_peer(Team& team, const WaitingCall& waiting,
     const sparsecollResult_t got = waiting.call(comm, tensors);
     const double seconds = seconds_since(start);
     other.join();
-    wrong += judge(got, seconds);
+    wrong += check(got, seconds);
     if (async_error_of(comm) != got) wrong += "GetAsyncError differs; ";
     wrong += result_mismatch(tensors.make(Call{}), got, comm);
     wrong += result_mismatch(sparsecollCommSynchronize(comm), got, comm);
     const Clock::time_point end = Clock::now();
     wrong += team.destroy(rank) == sparsecollSuccess ? "" : "destroy fails; ";
-    return wrong + (seconds_since(end) > kAtOnce ? "destroy takes too long; " : "");
+    return wrong + (seconds_since(end) > kAtOnce ? "destroy is late; " : "");
   });
   return verdict;
 }
@@ -231,9 +237,8 @@ std::string miss_a_peer(const WaitingCall& waiting, int deadline_ms) {
         team, waiting, [] {},
         [deadline_ms](sparsecollResult_t got, double seconds) {
           const double deadline = deadline_ms / 1000.0;
-          return got == sparsecollTimeout && seconds > deadline / 2 && seconds < deadline + kAtOnce
-                     ? std::string()
-                     : text("got ", got, " after ", seconds, " s; ");
+          return judge(got, sparsecollTimeout, seconds, deadline + kAtOnce) +
+                 (seconds > deadline / 2 ? "" : text("before its deadline: ", seconds, " s; "));
         });
   } catch (const std::exception& error) {
     wrong = error.what();
@@ -248,42 +253,40 @@ TEST_CASE("a rank does not call: Timeout in every call of its peer that waits") 
           "");
 }
 
-TEST_CASE("an abort from another thread ends every call that waits") {
-  for (const WaitingCall& each : kWaitingCalls) {
-    {
-      Team team(2);
-      const auto abort = [&] {
-        std::this_thread::sleep_for(milliseconds(50));
-        sparsecollCommAbort(team.comm(0));
-      };
-      CHECK(without_peer(team, each, abort, [](sparsecollResult_t got, double seconds) {
-              return got == sparsecollInvalidUsage && seconds < 0.05 + kAtOnce
-                         ? std::string()
-                         : text("got ", got, " after ", seconds, " s; ");
-            }) == "");
-      sparsecollCommAbort(team.comm(1));  // destroy would wait for rank 0
-    }
-    CHECK(nccl_stand_in::leftovers() == "");
+/// Lets rank 0 wait alone until `end` ends its call, which returns `want` at once.
+std::string end_a_wait(const WaitingCall& waiting, const std::function<void(const Team&)>& end,
+                       sparsecollResult_t want) {
+  std::string wrong;
+  {
+    Team team(2);
+    wrong = without_peer(
+        team, waiting,
+        [&] {
+          std::this_thread::sleep_for(milliseconds(50));
+          end(team);
+        },
+        [want](sparsecollResult_t got, double seconds) {
+          return judge(got, want, seconds, 0.05 + kAtOnce);
+        });
+    sparsecollCommAbort(team.comm(1));  // destroy would wait for rank 0
   }
+  return wrong + nccl_stand_in::leftovers();
+}
+
+TEST_CASE("an abort from another thread ends every call that waits") {
+  const auto abort = [](const Team& team) { sparsecollCommAbort(team.comm(0)); };
+  for (const WaitingCall& each : kWaitingCalls)
+    CHECK(test::unless_late_by_chance(
+              [&] { return end_a_wait(each, abort, sparsecollInvalidUsage); }) == "");
 }
 
 TEST_CASE("a rank is broken: RemoteError in every call that waits") {
-  for (const WaitingCall& each : kWaitingCalls) {
-    {
-      Team team(2);
-      const auto break_rank = [&] {
-        std::this_thread::sleep_for(milliseconds(50));
-        nccl_stand_in::break_rank(last_child_of(team.user_comms()[0]));
-      };
-      CHECK(without_peer(team, each, break_rank, [](sparsecollResult_t got, double seconds) {
-              return got == sparsecollRemoteError && seconds < 0.05 + kAtOnce
-                         ? std::string()
-                         : text("got ", got, " after ", seconds, " s; ");
-            }) == "");
-      sparsecollCommAbort(team.comm(1));
-    }
-    CHECK(nccl_stand_in::leftovers() == "");
-  }
+  const auto break_rank = [](const Team& team) {
+    nccl_stand_in::break_rank(last_child_of(team.user_comms()[0]));
+  };
+  for (const WaitingCall& each : kWaitingCalls)
+    CHECK(test::unless_late_by_chance(
+              [&] { return end_a_wait(each, break_rank, sparsecollRemoteError); }) == "");
 }
 
 }  // namespace

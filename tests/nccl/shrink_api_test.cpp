@@ -154,9 +154,10 @@ TEST_CASE("a survivor that does not come: Timeout within the deadline, with queu
                                       [&](int ms) { return miss_a_survivor(blocking, ms); }) == "");
 }
 
-TEST_CASE("an abort ends a shrink") {
+/// Lets rank 0 shrink alone, and aborts it.
+std::string abort_a_shrink() {
   const Team team(3);
-  CHECK(team.run("abort", [&](int rank) -> std::string {
+  const std::string verdict = team.run("abort", [&](int rank) -> std::string {
     if (rank != 0) return "";
     const sparsecollComm_t comm = team.comm(rank);
     std::thread other([&] {
@@ -170,14 +171,17 @@ TEST_CASE("an abort ends a shrink") {
     std::string wrong =
         result_mismatch(got, sparsecollInvalidUsage, comm, "aborted by sparsecollCommAbort");
     return wrong + (seconds_since(start) > 0.05 + kAtOnce ? "late; " : "");
-  }) == "");
+  });
   for (const int rank : {1, 2}) sparsecollCommAbort(team.comm(rank));  // destroy would wait
+  return verdict;
 }
+
+TEST_CASE("an abort ends a shrink") { CHECK(test::unless_late_by_chance(abort_a_shrink) == ""); }
 
 /// Aborts rank 0 so long after it has begun to shrink. Its new communicator works or does not
 /// exist.
-std::string abort_while_shrinking(std::chrono::microseconds after) {
-  const Team team(3, config_with_timeout(kTimeoutMs));
+std::string abort_while_shrinking(std::chrono::microseconds after, int timeout_ms) {
+  const Team team(3, config_with_timeout(timeout_ms));
   std::vector<sparsecollComm_t> made(3, nullptr);
   std::vector<sparsecollResult_t> results(3, sparsecollSuccess);
   std::string wrong = team.run("shrink", [&](int rank) -> std::string {
@@ -215,7 +219,9 @@ TEST_CASE("an abort at any time of a shrink ends it, or leaves what it has made"
   for (int round = 0; round < rounds; ++round)
     for (const int us : {0, 50, 100, 200, 400, 800, 1500, 3000, 6000, 12000, 25000, 50000}) {
       INFO("after " << us << " us");
-      REQUIRE(abort_while_shrinking(std::chrono::microseconds(us)) == "");
+      REQUIRE(test::with_longer_deadlines(kTimeoutMs, [us](int ms) {
+                return abort_while_shrinking(std::chrono::microseconds(us), ms);
+              }) == "");
       REQUIRE(nccl_stand_in::leftovers() == "");
     }
 }

@@ -182,7 +182,7 @@ TEST_CASE("a broken rank reports it, delivers nothing, and can only be aborted")
     check(ncclCommGetAsyncError(comms[rank], &state));
     if (state != ncclRemoteError || ncclCommDestroy(comms[rank]) != ncclRemoteError)
       return "the rank is not broken";
-    const std::string left = nccl_stand_in::leftovers();
+    const std::string left = nccl_stand_in::not_ended();
     if (left.find(std::to_string(rank) + " of 2 on device " + std::to_string(rank) +
                   " was not ended, with groups") == std::string::npos)
       return "left over: " + left;

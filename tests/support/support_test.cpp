@@ -109,6 +109,22 @@ TEST_CASE("only verdicts about time are tried again, with longer deadlines, and 
         }) == "exception: broken");
 }
 
+TEST_CASE("what is late is tried three more times, what is wrong is not") {
+  const auto attempts_until = [](int good, const std::string& wrong) {
+    int attempts = 0;
+    const std::string last =
+        unless_late_by_chance([&] { return ++attempts >= good ? std::string() : wrong; });
+    CHECK(last == (attempts >= good ? "" : wrong));
+    return attempts;
+  };
+  CHECK(attempts_until(1, "late") == 1);
+  CHECK(attempts_until(4, "late: after 2 s") == 4);
+  CHECK(attempts_until(5, "late: after 2 s") == 4);
+  CHECK(attempts_until(2, "a wrong sum") == 1);
+  CHECK(unless_late_by_chance([]() -> std::string { throw std::runtime_error("broken"); }) ==
+        "exception: broken");
+}
+
 TEST_CASE("verdicts and exceptions of threads arrive with their rank") {
   CHECK(run_threads("good", 3, [](int) { return ""; }) == "");
   const std::string all = run_threads("bad", 3, [](int rank) -> std::string {

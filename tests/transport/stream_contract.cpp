@@ -40,6 +40,10 @@ void expect(bool good, const std::string& text) {
   if (!good) throw std::runtime_error(text);
 }
 
+void expect_within(double most, double seconds, const std::string& what) {
+  expect(seconds < most, text("late: ", what, " after ", seconds, " s"));
+}
+
 void expect_error(const unit::ThrownError& error, sparsecollResult_t code,
                   const std::string& part) {
   const std::string wrong = unit::mismatch(error, code, part);

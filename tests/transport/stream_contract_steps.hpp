@@ -32,6 +32,9 @@ double seconds_since(Clock::time_point start);
 
 /// Throws an exception with that text unless `good`.
 void expect(bool good, const std::string& text);
+/// Throws one that says "late" unless what took `seconds` took less than `most`. Who runs the case
+/// then tries it again.
+void expect_within(double most, double seconds, const std::string& what);
 /// Throws unless the error has that code and `part` is in its message.
 void expect_error(const unit::ThrownError& error, sparsecollResult_t code, const std::string& part);
 /// Throws unless every function of the transport, except interrupt() and shrink(), throws

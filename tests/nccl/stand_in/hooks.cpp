@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <nccl_stand_in.hpp>
+#include <thread>
 
 #include "state.hpp"
 
@@ -64,7 +66,17 @@ size_t waiting() {
   return threads;
 }
 
-std::string leftovers() {
+size_t communicators_in_the_end(size_t most) {
+  const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  size_t left = communicators();
+  while (left > most && std::chrono::steady_clock::now() < limit) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    left = communicators();
+  }
+  return left;
+}
+
+std::string not_ended() {
   const Lock lock(simt::mutex);
   std::string text;
   for (const ncclComm_t comm : communicators_ever()) {
@@ -74,6 +86,11 @@ std::string leftovers() {
     text += is_idle(comm) ? "; " : ", with groups that have not run; ";
   }
   return text;
+}
+
+std::string leftovers() {
+  communicators_in_the_end(0);
+  return not_ended();
 }
 
 }  // namespace nccl_stand_in

@@ -35,6 +35,10 @@ std::size_t reduce_scatters();
 /// Returns the number of communicators that were neither destroyed nor aborted.
 std::size_t communicators();
 
+/// Waits until there are at most `most` of them, for 20 s. Returns their number. The library ends
+/// communicators in threads of their own, for which it does not wait long.
+std::size_t communicators_in_the_end(std::size_t most);
+
 /// Returns the number of threads in calls of blocking communicators that wait for other ranks.
 std::size_t waiting();
 
@@ -43,6 +47,9 @@ std::size_t waiting();
 std::size_t threads_that_ended_one();
 
 /// Returns a description of the communicators that were not ended, and of their groups, or "".
+std::string not_ended();
+
+/// The same of those that are left in the end: communicators_in_the_end(0) was called before.
 std::string leftovers();
 
 }  // namespace nccl_stand_in
