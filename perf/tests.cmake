@@ -10,7 +10,7 @@
 function(sparsecoll_add_perf_test name)
   cmake_parse_arguments(arg "" "" "COMMAND;ENVIRONMENT;PROPERTIES" ${ARGN})
   add_test(NAME perf.${name} COMMAND ${arg_COMMAND})
-  set_tests_properties(perf.${name} PROPERTIES LABELS perf TIMEOUT 120 ENVIRONMENT
+  set_tests_properties(perf.${name} PROPERTIES LABELS perf TIMEOUT 600 ENVIRONMENT
                                               "${arg_ENVIRONMENT}" ${arg_PROPERTIES})
 endfunction()
 
@@ -58,7 +58,7 @@ sparsecoll_add_perf_test(blocks COMMAND block_perf --count 5000 --entries 100 -t
 # The predictions of the cost model, on a simulated network that nearly equals the model.
 add_test(NAME perf.tune COMMAND "${CMAKE_CURRENT_SOURCE_DIR}/test_tune.sh"
                                 $<TARGET_FILE:sparse_allreduce_perf>)
-set_tests_properties(perf.tune PROPERTIES LABELS perf TIMEOUT 120)
+set_tests_properties(perf.tune PROPERTIES LABELS perf TIMEOUT 600)
 # The simulated network: the programs on it, and then its own test.
 set(simulated --transport simulated --ranks 7 --rate 100mbit --latency 20us)
 foreach(form IN ITEMS dense sparse sum)

@@ -61,7 +61,7 @@ class Packages(unittest.TestCase):
         # The files are large, and packing them is not what is tested.
         made = subprocess.run(
             [CPACK, "--config", f"{BUILD}/CPackConfig.cmake", "-B", folder.name, "-D", "CPACK_DEBIAN_COMPRESSION_TYPE=none"],
-            capture_output=True, text=True, timeout=300, check=False)
+            capture_output=True, text=True, timeout=1500, check=False)
         if made.returncode != 0:
             raise AssertionError(made.stdout + made.stderr)
         files = sorted(pathlib.Path(folder.name).glob("*.deb"))
