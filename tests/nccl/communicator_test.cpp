@@ -22,6 +22,7 @@ using std::chrono::milliseconds;
 struct Script {
   std::atomic<int> aborted{0}, destroyed{0}, polled{0};
   std::atomic<bool> held{false};  ///< abort and destroy do not return
+  std::atomic<bool> calling{false}, aborted_in_call{false};
   std::atomic<ncclResult_t> state{ncclSuccess};
   std::atomic<ncclComm_t> last_aborted{nullptr};
 };
@@ -47,6 +48,7 @@ Library scripted_library() {
   };
   library.comm_finalize = [](ncclComm_t) { return ncclInProgress; };
   library.comm_abort = [](ncclComm_t comm) {
+    if (script().calling) script().aborted_in_call = true;
     ++script().aborted;
     script().last_aborted = comm;
     hold();
@@ -72,6 +74,7 @@ class ScriptScope {
   ScriptScope() {
     script().aborted = script().destroyed = script().polled = 0;
     script().state = ncclSuccess;
+    script().calling = script().aborted_in_call = false;
   }
   ~ScriptScope() { script().held = false; }
 };
@@ -143,6 +146,27 @@ std::string interrupt_beside_a_call_that_stays() {
 
 TEST_CASE("interrupt() aborts although a call of NCCL does not return") {
   CHECK(test::unless_late_by_chance(interrupt_beside_a_call_that_stays) == "");
+}
+
+/// Interrupts while a call runs that returns 200 ms after it has begun.
+std::string interrupt_beside_a_slow_call() {
+  const ScriptScope scope;
+  Communicator communicator(scripted_library(), handle(), 0);
+  std::thread caller([&] {
+    const Communicator::CallScope scope_of_call(communicator);
+    script().calling = true;
+    std::this_thread::sleep_for(milliseconds(200));
+    script().calling = false;
+  });
+  while (!script().calling) std::this_thread::yield();
+  communicator.interrupt();
+  CHECK(aborts(1) == 1);
+  caller.join();
+  return script().aborted_in_call ? "the call returned too late" : "";
+}
+
+TEST_CASE("interrupt() does not abort before a slow call of NCCL has returned") {
+  CHECK(test::unless_late_by_chance(interrupt_beside_a_slow_call) == "");
 }
 
 TEST_CASE("interrupt() after close() does nothing") {

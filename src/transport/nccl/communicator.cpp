@@ -14,9 +14,9 @@ namespace sparsecoll::nccl {
 
 namespace {
 
-/// The time for which interrupt() waits for a running call of NCCL to return. On a machine with
-/// many more busy threads than CPUs a call can take longer than 100 ms. With the wait for the abort
-/// itself this stays within a second.
+/// interrupt() waits this long for a running call of NCCL to return. A call may take more than 100
+/// ms where many busy threads share a CPU. The abort itself may take another half second, and both
+/// together must end within a second.
 constexpr std::chrono::milliseconds kCallReturnWait{400};
 
 }  // namespace
