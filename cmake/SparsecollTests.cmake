@@ -51,9 +51,9 @@ set(SPARSECOLL_UCX_ENVIRONMENT UCX_LOG_LEVEL=fatal UCX_MEM_EVENTS=n
 # names the libraries of test code that it links. UNDER_TEST names the build of sparsecoll that it
 # tests; the default is the static library. The target is test_NAME; the target tests_LABEL builds
 # all tests of one label. A test is killed after half an hour. That is far more than any needs, also
-# where other programs keep all cores busy, and so it is for tests that run the program once more
-# in another way: with a load of 47 on two cores one that takes 70 s took over 600 s. Ranks that hang
-# are named and ended before (tests/support/hang_guard.hpp).
+# where other programs keep all cores busy: a test of 70 s took more than 600 s with a load of 47 on
+# two cores. Tests that run such a program in another way have the same limit. Ranks that hang are
+# named and ended before (tests/support/hang_guard.hpp).
 function(sparsecoll_add_catch_test)
   cmake_parse_arguments(arg "" "NAME;UNDER_TEST" "LABEL;SOURCES;SUPPORT;ENVIRONMENT" ${ARGN})
   if(NOT arg_UNDER_TEST)

@@ -5,7 +5,6 @@
 // and calls of NCCL that fail. contract_test.cpp tests those that every StreamTransport has.
 
 #include <optional>
-#include <thread>
 
 #include "api/sanitizers.hpp"
 #include "nccl/team.hpp"
@@ -16,7 +15,6 @@
 namespace sparsecoll::nccl_tests {
 namespace {
 
-using std::chrono::milliseconds;
 using stream_contract::kAtOnce;
 using unit::error_of;
 using unit::mismatch;

@@ -184,10 +184,8 @@ std::string end_with_unfinished_calls(bool aborts, int deadline_ms) {
     REQUIRE(queued == sparsecollSuccess);
     REQUIRE(heard.ask(comm, call) == sparsecollSuccess);
   }
-  if (aborts) {
-    CHECK(heard.calls().empty());
-    CHECK(sparsecollCommAbort(comm) == sparsecollSuccess);
-  }
+  if (!heard.calls().empty()) return "a notification had come by the deadline";
+  if (aborts) CHECK(sparsecollCommAbort(comm) == sparsecollSuccess);
   ranks.destroy(0);
   const auto calls = heard.calls();
   REQUIRE(calls.size() == 3);

@@ -49,7 +49,7 @@ std::size_t threads_that_ended_one();
 /// Returns a description of the communicators that were not ended, and of their groups, or "".
 std::string not_ended();
 
-/// The same of those that are left in the end: communicators_in_the_end(0) was called before.
+/// Waits like communicators_in_the_end(0). Then returns what not_ended() returns.
 std::string leftovers();
 
 }  // namespace nccl_stand_in
