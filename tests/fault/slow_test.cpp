@@ -21,6 +21,8 @@ using unit::Communicators;
 using unit::Report;
 using unit::Task;
 
+constexpr int kTimeoutMs = 250;  ///< where ranks wait for one that does not come
+
 std::vector<Task> tasks() {
   std::vector<Task> all;
   for (const test::Mode& mode :
@@ -96,14 +98,16 @@ TEST_CASE("a rank that is slow to 0.8 of the deadline changes no result") {
 TEST_CASE("if a rank never makes a call, the others fail in time and change nothing") {
   const auto all = cases({2, 3, 5});
   CHECK(run_cases(all.size(), [&](size_t i) {
-          return run(all[i], 250, {}, [&](int rank, const auto& call) -> std::string {
-            if (rank == all[i].special) return "";
-            const Report report = call();
-            // The message may name another rank than the missing one: some ranks wait for others
-            // that wait for it.
-            if (report.message.find("nothing was heard from rank") == std::string::npos)
-              return "no rank is named: " + describe(report);
-            return expect_failure(report, 0.25 + test::patience());
+          return test::unless_late_by_chance([&] {
+            return run(all[i], kTimeoutMs, {}, [&](int rank, const auto& call) -> std::string {
+              if (rank == all[i].special) return "";
+              const Report report = call();
+              // The message may name another rank than the missing one: some ranks wait for others
+              // that wait for it.
+              if (report.message.find("nothing was heard from rank") == std::string::npos)
+                return "no rank is named: " + describe(report);
+              return expect_failure(report, kTimeoutMs / 1000.0 + test::patience());
+            });
           });
         }) == "");
 }
@@ -111,13 +115,16 @@ TEST_CASE("if a rank never makes a call, the others fail in time and change noth
 TEST_CASE("a rank that makes a call after the deadline fails at once") {
   const auto all = cases({2, 3});
   CHECK(run_cases(all.size(), [&](size_t i) {
-          std::atomic<int> failed{0};
-          return run(all[i], 250, {}, [&](int rank, const auto& call) -> std::string {
-            const bool late = rank == all[i].special;
-            while (late && failed < all[i].P - 1) std::this_thread::sleep_for(milliseconds(1));
-            const Report report = call();
-            ++failed;
-            return expect_failure(report, late ? 0.2 * test::patience() : 0.25 + test::patience());
+          return test::unless_late_by_chance([&] {
+            std::atomic<int> failed{0};
+            return run(all[i], kTimeoutMs, {}, [&](int rank, const auto& call) -> std::string {
+              const bool special = rank == all[i].special;
+              while (special && failed < all[i].P - 1) std::this_thread::sleep_for(milliseconds(1));
+              const Report report = call();
+              ++failed;
+              return expect_failure(report, special ? 0.2 * test::patience()
+                                                    : kTimeoutMs / 1000.0 + test::patience());
+            });
           });
         }) == "");
 }

@@ -9,22 +9,18 @@
 
 #include "support/catch.hpp"
 #include "support/deviations.hpp"
+#include "support/longer_deadlines.hpp"
 #include "support/sweep.hpp"
 
 namespace sparsecoll::test {
 namespace {
 
-constexpr double kDeadline = 0.5;
-
-sparsecollConfig_t short_deadline(const Mode& mode) {
-  sparsecollConfig_t config = config_of(mode);
-  config.timeoutMs = static_cast<int>(kDeadline * 1000);
-  return config;
-}
-
 /// Rank `odd` calls with `handle`, the others with their own communicators.
-std::string call_with(sparsecollComm_t handle, const Mode& mode, int P, int odd) {
-  const Ranks ranks(P, short_deadline(mode));
+std::string call_within(int deadline_ms, sparsecollComm_t handle, const Mode& mode, int P,
+                        int odd) {
+  sparsecollConfig_t config = config_of(mode);
+  config.timeoutMs = deadline_ms;
+  const Ranks ranks(P, config);
   return ranks.run(mode.name, [&](int rank) -> std::string {
     const sparsecollComm_t comm = ranks.comm(rank);
     Tensor tensor(comm, rank, nullptr);
@@ -36,7 +32,7 @@ std::string call_with(sparsecollComm_t handle, const Mode& mode, int P, int odd)
       if (done.changed) return "a call with a bad handle changed memory";
       return expect("the bad handle", done.result, sparsecollInvalidArgument, nullptr);
     }
-    if (took.count() > kDeadline + patience()) return "the timeout came late";
+    if (took.count() > deadline_ms / 1000.0 + patience()) return "the timeout came late";
     if (!has_word(done.message, std::to_string(odd))) {
       return "the missing rank is not named: " + done.message;
     }
@@ -44,6 +40,10 @@ std::string call_with(sparsecollComm_t handle, const Mode& mode, int P, int odd)
     if (P > 2 && done.result == sparsecollRemoteError) return "";
     return expect("the peer", done.result, sparsecollTimeout, comm);
   });
+}
+
+std::string call_with(sparsecollComm_t handle, const Mode& mode, int P, int odd) {
+  return with_longer_deadlines(500, [&](int ms) { return call_within(ms, handle, mode, P, odd); });
 }
 
 TEST_CASE("a handle that is none is refused, and the peers time out") {

@@ -58,7 +58,7 @@ std::string check_poisoned(Ranks& ranks, int rank, const Mode& mode, sparsecollR
   }
   const std::string verdict = expect("destroy", ranks.destroy(rank), sparsecollSuccess, nullptr);
   if (!verdict.empty()) return verdict;
-  return seconds_since(start) < patience() ? "" : "later calls and destroy took too long";
+  return seconds_since(start) < patience() ? "" : "later calls and destroy were late";
 }
 
 TEST_CASE("a second thread on a communicator in use is turned away") {
@@ -81,42 +81,48 @@ TEST_CASE("a second thread on a communicator in use is turned away") {
   }
 }
 
-TEST_CASE("abort from another thread ends a call that waits") {
-  for (const int P : {2, 3, 5}) {
-    for (const Mode& mode : kModes) {
-      Ranks ranks(P, with_deadline(mode, 30000));
-      Clock::time_point aborted;
-      std::thread aborter([&] {
-        std::this_thread::sleep_for(milliseconds(50));
-        aborted = Clock::now();
-        sparsecollCommAbort(ranks.comm(0));
-      });
-      const sparsecollResult_t result = small_call(mode, ranks.comm(0));
-      aborter.join();
-      INFO(mode.name << " P=" << P);
-      CHECK(result == sparsecollInvalidUsage);
-      CHECK(seconds_since(aborted) < patience());
-      CHECK(check_poisoned(ranks, 0, mode, sparsecollInvalidUsage) == "");
-      // The peers are late: a rank that waits for the aborted one sees that it has gone, and
-      // notifies the others.
-      CHECK(ranks.run("the peers of an aborted rank", [&](int rank) -> std::string {
-        if (rank == 0) return "";
-        const Clock::time_point start = Clock::now();
-        const sparsecollResult_t late = small_call(mode, ranks.comm(rank));
-        if (seconds_since(start) > patience()) return "a peer waited";
-        return expect("a peer's call", late, sparsecollRemoteError, ranks.comm(rank));
-      }) == "");
-    }
-  }
+std::string abort_a_call(int P, const Mode& mode) {
+  Ranks ranks(P, with_deadline(mode, 30000));
+  Clock::time_point aborted;
+  std::thread aborter([&] {
+    std::this_thread::sleep_for(milliseconds(50));
+    aborted = Clock::now();
+    sparsecollCommAbort(ranks.comm(0));
+  });
+  const sparsecollResult_t result = small_call(mode, ranks.comm(0));
+  aborter.join();
+  const double took = seconds_since(aborted);
+  std::string wrong = expect(mode.name, result, sparsecollInvalidUsage, ranks.comm(0));
+  if (took > patience()) wrong += "the aborted call ended late; ";
+  wrong += check_poisoned(ranks, 0, mode, sparsecollInvalidUsage);
+  // The peers call afterwards: a rank that waits for the aborted one sees that it has gone, and
+  // notifies the others.
+  return wrong + ranks.run("the peers of an aborted rank", [&](int rank) -> std::string {
+    if (rank == 0) return "";
+    const Clock::time_point start = Clock::now();
+    const sparsecollResult_t after = small_call(mode, ranks.comm(rank));
+    if (seconds_since(start) > patience()) return "a peer's error came late";
+    return expect("a peer's call", after, sparsecollRemoteError, ranks.comm(rank));
+  });
 }
 
-TEST_CASE("abort of an idle communicator poisons it") {
+TEST_CASE("abort from another thread ends a call that waits") {
+  for (const int P : {2, 3, 5})
+    for (const Mode& mode : kModes)
+      CHECK(unless_late_by_chance([&] { return abort_a_call(P, mode); }) == "");
+}
+
+std::string abort_when_idle() {
   Ranks ranks(2, default_config());
-  CHECK(run_case(ranks, Case{1, kAuto, 100, 5}) == "");
+  const std::string wrong = run_case(ranks, Case{1, kAuto, 100, 5});
   CHECK(sparsecollCommAbort(ranks.comm(1)) == sparsecollSuccess);
   CHECK(sparsecollCommAbort(ranks.comm(1)) == sparsecollSuccess);
   CHECK(small_call(kAuto, ranks.comm(1)) == sparsecollInvalidUsage);
-  CHECK(check_poisoned(ranks, 1, kAuto, sparsecollInvalidUsage) == "");
+  return wrong + check_poisoned(ranks, 1, kAuto, sparsecollInvalidUsage);
+}
+
+TEST_CASE("abort of an idle communicator poisons it") {
+  CHECK(unless_late_by_chance(abort_when_idle) == "");
 }
 
 /// Rank P/2 makes two calls, the others one.
@@ -149,38 +155,42 @@ TEST_CASE("a rank that calls once too often times out, and its error names who i
             "");
 }
 
-TEST_CASE("a rank that never calls: everybody else times out, residuals are old or new") {
+/// Lets all ranks but the last make a call, and destroys their communicators.
+std::string never_call(int P, const Mode& mode, int deadline_ms) {
   const std::size_t n = 200;
-  for (const int P : {2, 3, 5, 8}) {
-    for (const Mode& mode : kModes) {
-      Ranks ranks(P, with_deadline(mode, 300));
-      const int missing = P - 1;
-      CHECK(ranks.run(mode.name, [&](int rank) -> std::string {
-        if (rank == missing) return "";
-        const sparsecollComm_t comm = ranks.comm(rank);
-        Residual<float> residual(comm, n);
-        const auto before = make_data<float>(Kind::kWideIntegers, n, rank, P, 4);
-        residual.write(before);
-        const auto send = make_data<float>(Kind::kWideIntegers, n, rank, P, 5);
-        std::vector<float> recv(n);
-        const Clock::time_point start = Clock::now();
-        const sparsecollResult_t result = call_dense_verb<float>(
-            mode.verb, {send.data(), recv.data(), n, 20, sparsecollSum, residual.handle()}, comm);
-        if (seconds_since(start) > 0.3 + patience()) return "the error came late";
-        // A peer that timed out first and left counts as failed.
-        if (result != sparsecollTimeout && result != sparsecollRemoteError) {
-          return explain(result, comm);
-        }
-        // Without the missing rank's share no call can have been committed.
-        return difference("residual", residual.read(), before);
-      }) == "");
-      for (int rank = 0; rank < P; ++rank) {
-        const Clock::time_point start = Clock::now();
-        CHECK(ranks.destroy(rank) == sparsecollSuccess);
-        CHECK(seconds_since(start) < patience());
-      }
+  Ranks ranks(P, with_deadline(mode, deadline_ms));
+  const int missing = P - 1;
+  std::string wrong = ranks.run(mode.name, [&](int rank) -> std::string {
+    if (rank == missing) return "";
+    const sparsecollComm_t comm = ranks.comm(rank);
+    Residual<float> residual(comm, n);
+    const auto before = make_data<float>(Kind::kWideIntegers, n, rank, P, 4);
+    residual.write(before);
+    const auto send = make_data<float>(Kind::kWideIntegers, n, rank, P, 5);
+    std::vector<float> recv(n);
+    const Clock::time_point start = Clock::now();
+    const sparsecollResult_t result = call_dense_verb<float>(
+        mode.verb, {send.data(), recv.data(), n, 20, sparsecollSum, residual.handle()}, comm);
+    if (seconds_since(start) > deadline_ms / 1000.0 + patience()) return "the error came late";
+    // A peer that timed out first and left counts as failed.
+    if (result != sparsecollTimeout && result != sparsecollRemoteError) {
+      return explain(result, comm);
     }
+    // Without the missing rank's share no call can have been committed.
+    return difference("residual", residual.read(), before);
+  });
+  for (int rank = 0; rank < P; ++rank) {
+    const Clock::time_point start = Clock::now();
+    wrong += expect("destroy", ranks.destroy(rank), sparsecollSuccess, nullptr);
+    if (seconds_since(start) > patience()) wrong += "destroy ended late; ";
   }
+  return wrong;
+}
+
+TEST_CASE("a rank that never calls: everybody else times out, residuals are old or new") {
+  for (const int P : {2, 3, 5, 8})
+    for (const Mode& mode : kModes)
+      CHECK(with_longer_deadlines(300, [&](int ms) { return never_call(P, mode, ms); }) == "");
 }
 
 TEST_CASE("a rank that comes late but within the deadline spoils nothing") {
@@ -195,46 +205,52 @@ TEST_CASE("a rank that comes late but within the deadline spoils nothing") {
   }
 }
 
+std::string leave_while_others_wait(const Mode& mode) {
+  Ranks ranks(3, with_deadline(mode, 30000));
+  const std::string wrong = ranks.run(mode.name, [&](int rank) -> std::string {
+    if (rank == 1) {
+      std::this_thread::sleep_for(milliseconds(50));
+      return expect("destroy", ranks.destroy(1), sparsecollSuccess, nullptr);
+    }
+    const Clock::time_point start = Clock::now();
+    const sparsecollResult_t result = small_call(mode, ranks.comm(rank));
+    if (seconds_since(start) > 0.05 + patience()) return "the error came late";
+    return expect("the call", result, sparsecollRemoteError, ranks.comm(rank));
+  });
+  return wrong + check_poisoned(ranks, 0, mode, sparsecollRemoteError);
+}
+
 TEST_CASE("a peer that destroys its communicator ends the waiting of the others") {
-  for (const Mode& mode : kModes) {
-    Ranks ranks(3, with_deadline(mode, 30000));
-    CHECK(ranks.run(mode.name, [&](int rank) -> std::string {
-      if (rank == 1) {
-        std::this_thread::sleep_for(milliseconds(50));
-        return expect("destroy", ranks.destroy(1), sparsecollSuccess, nullptr);
-      }
-      const Clock::time_point start = Clock::now();
-      const sparsecollResult_t result = small_call(mode, ranks.comm(rank));
-      if (seconds_since(start) > 0.05 + patience()) return "the error came late";
-      return expect("the call", result, sparsecollRemoteError, ranks.comm(rank));
-    }) == "");
-    CHECK(check_poisoned(ranks, 0, mode, sparsecollRemoteError) == "");
-  }
+  for (const Mode& mode : kModes)
+    CHECK(unless_late_by_chance([&] { return leave_while_others_wait(mode); }) == "");
+}
+
+/// Rank 0 calls after `leaver` has left; the third rank stays away.
+std::string call_after_a_leave(const Mode& mode, int leaver) {
+  Ranks ranks(3, with_deadline(mode, 30000));
+  std::atomic<bool> left = false, heard = false;
+  return ranks.run(mode.name, [&](int rank) -> std::string {
+    if (rank == leaver) {
+      const sparsecollResult_t result = ranks.destroy(rank);
+      left = true;
+      return expect("destroy", result, sparsecollSuccess, nullptr);
+    }
+    const std::atomic<bool>& signal = rank == 0 ? left : heard;
+    while (!signal) std::this_thread::sleep_for(milliseconds(1));
+    if (rank != 0) return "";
+    const Clock::time_point start = Clock::now();
+    const sparsecollResult_t result = small_call(mode, ranks.comm(rank));
+    const double seconds = seconds_since(start);
+    heard = true;
+    if (seconds > 0.05 + patience()) return "the error came late";
+    return expect("the call", result, sparsecollRemoteError, ranks.comm(rank));
+  });
 }
 
 TEST_CASE("who waits for one that stays away hears that another has left") {
-  for (const Mode& mode : kModes) {
-    for (const int leaver : {1, 2}) {
-      Ranks ranks(3, with_deadline(mode, 30000));
-      std::atomic<bool> left = false, heard = false;
-      CHECK(ranks.run(mode.name, [&](int rank) -> std::string {
-        if (rank == leaver) {
-          const sparsecollResult_t result = ranks.destroy(rank);
-          left = true;
-          return expect("destroy", result, sparsecollSuccess, nullptr);
-        }
-        const std::atomic<bool>& signal = rank == 0 ? left : heard;
-        while (!signal) std::this_thread::sleep_for(milliseconds(1));
-        if (rank != 0) return "";
-        const Clock::time_point start = Clock::now();
-        const sparsecollResult_t result = small_call(mode, ranks.comm(rank));
-        const double seconds = seconds_since(start);
-        heard = true;
-        if (seconds > 0.05 + patience()) return "the error came late";
-        return expect("the call", result, sparsecollRemoteError, ranks.comm(rank));
-      }) == "");
-    }
-  }
+  for (const Mode& mode : kModes)
+    for (const int leaver : {1, 2})
+      CHECK(unless_late_by_chance([&] { return call_after_a_leave(mode, leaver); }) == "");
 }
 
 TEST_CASE("no deadline: a call waits as long as it takes") {

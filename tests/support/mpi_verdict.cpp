@@ -5,7 +5,20 @@
 #include <cstdio>
 #include <stdexcept>
 
+#include "support/longer_deadlines.hpp"
+
 namespace sparsecoll::test {
+
+namespace {
+
+/// Returns whether `mine` is true on any rank.
+bool true_on_any(bool mine) {
+  int own = mine ? 1 : 0, any = 0;
+  MPI_Allreduce(&own, &any, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+  return any != 0;
+}
+
+}  // namespace
 
 void Verdict::check(const std::string& what, const std::string& text) {
   if (!text.empty()) failures_.push_back(what + ": " + text);
@@ -15,12 +28,7 @@ void Verdict::require(const std::string& what, bool good) {
   check(what, std::string(good ? "" : "failed"));
 }
 
-bool Verdict::any_failed() const {
-  int mine = failures_.empty() ? 0 : 1;
-  int any = 0;
-  MPI_Allreduce(&mine, &any, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
-  return any != 0;
-}
+bool Verdict::any_failed() const { return true_on_any(!failures_.empty()); }
 
 int Verdict::report(const char* program) const {
   const int rank = rank_in(MPI_COMM_WORLD);
@@ -45,6 +53,15 @@ int Verdict::report(const char* program) const {
     std::printf("%s P=%d: %s\n%s", program, P, failed ? "FAILED" : "passed", text.c_str());
   }
   return failed ? 1 : 0;
+}
+
+std::string unless_a_rank_is_late(const std::function<std::string()>& body) {
+  for (int attempt = 0;; ++attempt) {
+    const std::string verdict = body();
+    const bool late = says_late(verdict), wrong = !verdict.empty() && !late;
+    if (attempt == 3 || true_on_any(wrong) || !true_on_any(late)) return verdict;
+    if (late) std::printf("again, because of: %s\n", verdict.c_str());
+  }
 }
 
 MpiCommunicator::MpiCommunicator(MPI_Comm mpi, const sparsecollConfig_t& config) {

@@ -5,6 +5,7 @@
 #include <mpi.h>
 #include <sparsecoll/sparsecoll_mpi.h>
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,10 @@ class Verdict {
  private:
   std::vector<std::string> failures_;
 };
+
+/// Runs body() on all ranks, and again on all while nothing but lateness is wrong, at most three
+/// times. Returns this rank's last verdict. Collective over MPI_COMM_WORLD.
+std::string unless_a_rank_is_late(const std::function<std::string()>& body);
 
 /// A communicator over MPI for the length of a scope. Throws with the library's message when the
 /// init fails.

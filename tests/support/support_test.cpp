@@ -101,6 +101,7 @@ TEST_CASE("only verdicts about time are tried again, with longer deadlines, and 
   CHECK(deadlines_until(6, "the deadline passed") == std::vector<int>{5, 20});
   CHECK(deadlines_until(1000, "it came late") == std::vector<int>{5, 20, 80, 320});
   CHECK(deadlines_until(6, "a wrong sum") == std::vector<int>{5});
+  CHECK(deadlines_until(6, "a later call: a wrong sum") == std::vector<int>{5});
   CHECK(with_longer_deadlines(5, [](int ms) -> std::string {
           return ms < 20 ? throw std::runtime_error("no init by the deadline") : "";
         }) == "");
@@ -120,7 +121,10 @@ TEST_CASE("what is late is tried three more times, what is wrong is not") {
   CHECK(attempts_until(1, "late") == 1);
   CHECK(attempts_until(4, "late: after 2 s") == 4);
   CHECK(attempts_until(5, "late: after 2 s") == 4);
+  CHECK(attempts_until(2, "too late") == 2);
+  CHECK(attempts_until(2, "latency, later: late") == 2);
   CHECK(attempts_until(2, "a wrong sum") == 1);
+  CHECK(attempts_until(2, "later, related") == 1);
   CHECK(unless_late_by_chance([]() -> std::string { throw std::runtime_error("broken"); }) ==
         "exception: broken");
 }

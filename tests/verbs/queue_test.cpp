@@ -165,7 +165,7 @@ TEST_CASE("local functions keep their place among queued calls") {
   }) == "");
 }
 
-TEST_CASE("abort from another thread ends what is queued at once") {
+std::string abort_queued_calls() {
   const Ranks ranks(2, queued_config());
   std::vector<float> x(10, 1.0f), y(10), z(10);
   const sparsecollComm_t comm = ranks.comm(0);
@@ -179,9 +179,13 @@ TEST_CASE("abort from another thread ends what is queued at once") {
   CHECK(sparsecollCommSynchronize(comm) == sparsecollInvalidUsage);
   const std::chrono::duration<double> waited = std::chrono::steady_clock::now() - start;
   aborter.join();
-  CHECK(waited.count() < patience());
   CHECK(std::string(sparsecollGetLastError(comm)).find("abort") != std::string::npos);
   CHECK(add(x, y, comm) == sparsecollInvalidUsage);
+  return waited.count() < patience() ? "" : "the abort ended it late";
+}
+
+TEST_CASE("abort from another thread ends what is queued at once") {
+  CHECK(unless_late_by_chance(abort_queued_calls) == "");
 }
 
 std::string destroy_with_queued_calls(int deadline_ms) {
