@@ -369,7 +369,7 @@ std::string abort_a_shrink() {
   const std::chrono::duration<double> took = Clock::now() - start;
   const std::string wrong = test::expect("shrink", result, sparsecollInvalidUsage, ranks.handle(0));
   aborter.join();
-  return took.count() < 0.2 + test::patience() ? wrong : wrong + "; late";
+  return test::wrong_or_late(wrong, took.count(), 0.2 + test::patience());
 }
 
 TEST_CASE("an abort ends a shrink on this rank at once") {

@@ -53,7 +53,7 @@ std::string stay_away_from_the_child() {
   });
   const double took = seconds_since(start);
   aborter.join();
-  return took < 0.1 + test::patience() ? wrong : wrong + text("late: took ", took, " s");
+  return test::wrong_or_late(wrong, took, 0.1 + test::patience());
 }
 
 TEST_CASE("if a rank does not join the new communicator, the split fails on the others at once") {
@@ -124,14 +124,12 @@ std::string abort_in_the_child() {
     sparsecollComm_t child = nullptr;
     std::string verdict = test::expect("split", sparsecollCommSplit(comm, 0, 0, &child, nullptr),
                                        sparsecollInvalidUsage, comm);
-    if (rank == 0) {
-      const double took = seconds_since(aborted);
-      if (took > test::patience()) verdict += text("; late: took ", took, " s");
-      ended = true;
-    }
+    const double took = rank == 0 ? seconds_since(aborted) : 0;
+    if (rank == 0) ended = true;
     if (child != nullptr) verdict += "; a communicator was returned";
-    return verdict + test::expect("again", sparsecollCommSplit(comm, 0, 0, &child, nullptr),
-                                  sparsecollInvalidUsage, comm);
+    verdict += test::expect("again", sparsecollCommSplit(comm, 0, 0, &child, nullptr),
+                            sparsecollInvalidUsage, comm);
+    return test::wrong_or_late(verdict, took, test::patience());
   });
   aborter.join();
   return wrong;
@@ -179,7 +177,7 @@ std::string abort_during_split(std::chrono::microseconds after) {
   });
   const double took = seconds_since(start);
   aborter.join();
-  return took < test::patience() ? wrong : wrong + text("late: took ", took, " s");
+  return test::wrong_or_late(wrong, took, test::patience());
 }
 
 TEST_CASE("an abort at any time of a split ends it on all ranks") {

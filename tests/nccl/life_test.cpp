@@ -212,7 +212,7 @@ std::string without_peer(Team& team, const WaitingCall& waiting,
     wrong += result_mismatch(sparsecollCommSynchronize(comm), got, comm);
     const Clock::time_point end = Clock::now();
     wrong += team.destroy(rank) == sparsecollSuccess ? "" : "destroy fails; ";
-    return wrong + (seconds_since(end) > kAtOnce ? "destroy is late; " : "");
+    return test::wrong_or_late(wrong, seconds_since(end), kAtOnce);
   });
   return verdict;
 }

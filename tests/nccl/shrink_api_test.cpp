@@ -172,9 +172,10 @@ std::string abort_a_shrink() {
     const Clock::time_point start = Clock::now();
     const sparsecollResult_t got = shrink(comm, {2}, &made);
     other.join();
-    std::string wrong =
-        result_mismatch(got, sparsecollInvalidUsage, comm, "aborted by sparsecollCommAbort");
-    return wrong + (seconds_since(start) > 0.05 + kAtOnce ? "late; " : "");
+    const double took = seconds_since(start);
+    return test::wrong_or_late(
+        result_mismatch(got, sparsecollInvalidUsage, comm, "aborted by sparsecollCommAbort"), took,
+        0.05 + kAtOnce);
   });
   for (const int rank : {1, 2}) sparsecollCommAbort(team.comm(rank));  // destroy would wait
   return verdict;

@@ -32,6 +32,13 @@ inline bool says_late(const std::string& verdict) {
   return at != std::string::npos;
 }
 
+/// Returns `wrong` or, if that is empty and something took longer than `limit`, that it was late.
+/// So what is wrong is not tried again because it was late, too.
+inline std::string wrong_or_late(const std::string& wrong, double seconds, double limit) {
+  if (!wrong.empty() || seconds < limit) return wrong;
+  return "late: after " + std::to_string(seconds) + " s";
+}
+
 /// Runs body(ms) with a deadline of `first_ms`. While its verdict speaks of a deadline that passed,
 /// or of something late, runs it again with a deadline four times as long, at most three times.
 /// Returns the last verdict.

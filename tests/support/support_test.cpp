@@ -110,6 +110,12 @@ TEST_CASE("only verdicts about time are tried again, with longer deadlines, and 
         }) == "exception: broken");
 }
 
+TEST_CASE("what is wrong is said before what is late") {
+  CHECK(wrong_or_late("", 0.9, 1) == "");
+  CHECK(says_late(wrong_or_late("", 1.1, 1)));
+  CHECK(wrong_or_late("a wrong sum", 1.1, 1) == "a wrong sum");
+}
+
 TEST_CASE("what is late is tried three more times, what is wrong is not") {
   const auto attempts_until = [](int good, const std::string& wrong) {
     int attempts = 0;
