@@ -549,8 +549,11 @@ SPARSECOLL_API sparsecollResult_t sparsecollCommInitMpiFint(sparsecollComm_t* co
 /**
  * @brief Makes a communicator over the ranks of `nccl`. Collective over `nccl`.
  *
- * The function splits an NCCL communicator of its own from `nccl`. Afterwards the library does not
- * use `nccl`, and it never aborts it. All buffers must be in memory of the CUDA device of `nccl`.
+ * The function splits an NCCL communicator of its own from `nccl`. Afterwards, also after an error,
+ * the library does not call NCCL with `nccl`, and it never aborts it. There is one exception: when
+ * `nccl` is blocking and ranks are missing, a thread of the library stays in ncclCommSplit() until
+ * they come or the program aborts `nccl`. All buffers must be in memory of the CUDA device of
+ * `nccl`.
  *
  * Verbs are ordered on `stream` like calls of NCCL. gtopkAllreduce() and pushSumStep() do not make
  * the host wait, and can be captured into CUDA graphs after one call of the same shape. All other

@@ -22,7 +22,9 @@ using std::chrono::milliseconds;
 struct Script {
   std::atomic<int> aborted{0}, destroyed{0}, polled{0};
   std::atomic<bool> held{false};  ///< abort and destroy do not return
-  std::atomic<bool> calling{false}, aborted_in_call{false};
+  std::atomic<int> inside{0};     ///< threads that ask for errors
+  std::atomic<int> poll_us{0};    ///< time that asking takes, in microseconds
+  std::atomic<bool> calling{false}, aborted_in_call{false}, destroyed_in_call{false};
   std::atomic<ncclResult_t> state{ncclSuccess};
   std::atomic<ncclComm_t> last_aborted{nullptr};
 };
@@ -42,8 +44,11 @@ Library scripted_library() {
   library.error_string = [](ncclResult_t) { return "scripted"; };
   library.last_error = [](ncclComm_t) { return "an earlier message"; };
   library.async_error = [](ncclComm_t, ncclResult_t* state) {
+    ++script().inside;
     ++script().polled;
     *state = script().state;
+    std::this_thread::sleep_for(std::chrono::microseconds(script().poll_us));
+    --script().inside;
     return ncclSuccess;
   };
   library.comm_finalize = [](ncclComm_t) { return ncclInProgress; };
@@ -55,6 +60,7 @@ Library scripted_library() {
     return ncclSuccess;
   };
   library.comm_destroy = [](ncclComm_t) {
+    if (script().inside > 0) script().destroyed_in_call = true;
     ++script().destroyed;
     hold();
     return ncclSuccess;
@@ -74,7 +80,8 @@ class ScriptScope {
   ScriptScope() {
     script().aborted = script().destroyed = script().polled = 0;
     script().state = ncclSuccess;
-    script().calling = script().aborted_in_call = false;
+    script().calling = script().aborted_in_call = script().destroyed_in_call = false;
+    script().poll_us = 0;
   }
   ~ScriptScope() { script().held = false; }
 };
@@ -176,6 +183,23 @@ TEST_CASE("interrupt() after close() does nothing") {
   communicator.interrupt();
   CHECK(script().destroyed == 1);
   CHECK(script().aborted == 0);
+}
+
+TEST_CASE("close() does not destroy before a thread that asks for errors has returned") {
+  const ScriptScope scope;
+  script().poll_us = 200;
+  for (int round = 0; round < 50; ++round) {
+    Communicator communicator(scripted_library(), handle(), 0);
+    std::atomic<bool> ended{false};
+    std::thread asking([&] {
+      while (!ended && code_of([&] { communicator.check(); }) == sparsecollSuccess) continue;
+    });
+    communicator.close(Deadline::after(10000));
+    ended = true;
+    asking.join();
+  }
+  CHECK(script().destroyed == 50);
+  CHECK_FALSE(script().destroyed_in_call);
 }
 
 TEST_CASE("close() takes too long: Timeout") {

@@ -5,6 +5,7 @@
 
 #include <map>
 #include <mutex>
+#include <utility>
 
 #include "transport/nccl/library.hpp"
 
@@ -14,8 +15,17 @@ namespace {
 
 std::mutex mutex;
 std::map<ncclComm_t, ncclComm_t> children;  // by parent
+std::function<bool()> hook_of_splits;
+
+bool may_split() {
+  std::unique_lock lock(mutex);
+  const auto hook = hook_of_splits;
+  lock.unlock();
+  return !hook || hook();
+}
 
 ncclResult_t split(ncclComm_t comm, int color, int key, ncclComm_t* child, ncclConfig_t* config) {
+  if (!may_split()) return ncclSystemError;
   const ncclResult_t result = ncclCommSplit(comm, color, key, child, config);
   if (result == ncclSuccess) {
     const std::lock_guard lock(mutex);
@@ -30,6 +40,11 @@ ncclComm_t nccl_tests::last_child_of(ncclComm_t parent) {
   const std::lock_guard lock(mutex);
   const auto found = children.find(parent);
   return found == children.end() ? nullptr : found->second;
+}
+
+void nccl_tests::before_splits(std::function<bool()> hook) {
+  const std::lock_guard lock(mutex);
+  hook_of_splits = std::move(hook);
 }
 
 nccl::Library nccl::open_nccl_library() {

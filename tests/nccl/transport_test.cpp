@@ -4,9 +4,12 @@
 // Tests properties that only the transport over NCCL has: the user's communicator, groups of NCCL,
 // and calls of NCCL that fail. contract_test.cpp tests those that every StreamTransport has.
 
+#include <atomic>
 #include <optional>
+#include <thread>
 
 #include "api/sanitizers.hpp"
+#include "nccl/stand_in_library.hpp"
 #include "nccl/team.hpp"
 #include "support/catch.hpp"
 #include "support/longer_deadlines.hpp"
@@ -102,6 +105,44 @@ TEST_CASE(
     "a rank is missing when transports are made: Timeout, and nothing is left when it comes") {
   for (const bool blocking : {true, false})
     CHECK(test::unless_late_by_chance([&] { return miss_a_rank(blocking); }) == "");
+}
+
+TEST_CASE("after the deadline the user's communicator is not used, and its user may end it") {
+  // The deadline has passed before the thread that splits it has begun. The stand-in ends the
+  // program if a communicator is used after its end.
+  const Deadline deadline = Deadline::after(1);
+  while (!deadline.passed()) std::this_thread::yield();
+  for (int round = 0; round < 500; ++round) {
+    const UserComms user_comms(1);
+    CHECK(mismatch(error_of([&] { make_nccl_transport(user_comms[0], deadline); }),
+                   sparsecollTimeout, "within the deadline") == "");
+  }
+  CHECK(nccl_stand_in::leftovers() == "");
+}
+
+/// Ends the user's communicator after the deadline of an init, whose split takes 100 ms longer.
+std::string end_after_a_slow_split() {
+  std::atomic<bool> ended{false}, used_after{false}, returned{false};
+  before_splits([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(120));
+    const bool alive = !ended;
+    used_after = !alive;
+    returned = true;
+    return alive;
+  });
+  {
+    const UserComms user_comms(1);
+    CHECK(mismatch(error_of([&] { make_nccl_transport(user_comms[0], Deadline::after(20)); }),
+                   sparsecollTimeout, "within the deadline") == "");
+    ended = true;
+  }
+  while (!returned) std::this_thread::yield();
+  before_splits({});
+  return used_after ? "the split returned too late" : nccl_stand_in::leftovers();
+}
+
+TEST_CASE("an init waits a little for its split to return, so that the user may end the parent") {
+  CHECK(test::unless_late_by_chance(end_after_a_slow_split) == "");
 }
 
 TEST_CASE("a transport is made from a communicator that is null or broken") {

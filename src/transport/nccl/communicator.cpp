@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "transport/nccl/communicator.hpp"
 
-#include <chrono>
 #include <utility>
 
 #include "core/error.hpp"
@@ -11,15 +10,6 @@
 #include "transport/nccl/results.hpp"
 
 namespace sparsecoll::nccl {
-
-namespace {
-
-/// interrupt() waits this long for a running call of NCCL to return. A call may take more than 100
-/// ms where many busy threads share a CPU. The abort itself may take another half second, and both
-/// together must end within a second.
-constexpr std::chrono::milliseconds kCallReturnWait{400};
-
-}  // namespace
 
 ncclConfig_t own_config() {
   ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
@@ -136,6 +126,8 @@ void Communicator::close(const Deadline& deadline) {
          "was captured with this communicator has not been destroyed");
   std::unique_lock lock(mutex_);
   const ncclComm_t comm = std::exchange(comm_, nullptr);
+  // Another thread may be in check(), which returns soon. None can enter any more.
+  idle_.wait(lock, [this] { return !in_use_; });
   lock.unlock();
   if (comm && !destroy({library_, comm, device_, nullptr}, deadline))
     fail(sparsecollTimeout, "ncclCommDestroy: did not return within the deadline");

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <memory>
 #include <mutex>
@@ -11,6 +12,11 @@
 #include "transport/nccl/library.hpp"
 
 namespace sparsecoll::nccl {
+
+/// An interruption, and an init whose deadline has passed, wait so long for a running call of NCCL.
+/// A call may take more than 100 ms where many busy threads share a CPU. An abort may take another
+/// half second, and both together must end within a second.
+inline constexpr std::chrono::milliseconds kCallReturnWait{400};
 
 /// Returns the configuration of every communicator that this library makes.
 ncclConfig_t own_config();

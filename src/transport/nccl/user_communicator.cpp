@@ -36,6 +36,11 @@ struct UserCommunicator {
 ///
 /// NCCL itself affects the parent in two ways: a split that fails aborts it, and a parent that was
 /// made with splitShare = 1 shares its abort flag with its children.
+///
+/// After the deadline the user may end the parent. So a split that has not begun by then never
+/// begins, and the wait goes on for a while for one that has, which may just be in NCCL. A split
+/// that blocks in a blocking parent does not return; an abort of the parent ends it, as NCCL
+/// documents.
 struct SplitTask {
   explicit SplitTask(const UserCommunicator& of) : user(of) {}
 
@@ -45,10 +50,27 @@ struct SplitTask {
   std::unique_ptr<ncclComm_t> result_comm = std::make_unique<ncclComm_t>(nullptr);
   std::mutex mutex;
   std::condition_variable changed;
+  bool calling = false;  ///< the thread is in ncclCommSplit()
   bool done = false;
   bool abandoned = false;
   ncclResult_t result = ncclSuccess;
 };
+
+/// Calls ncclCommSplit(). Returns false if the task has been abandoned before.
+bool call_split(SplitTask& task, ncclResult_t& result) {
+  {
+    const std::lock_guard lock(task.mutex);
+    if (task.abandoned) return false;
+    task.calling = true;
+  }
+  ncclConfig_t config = own_config();
+  result = task.user.library.comm_split(task.user.comm, 0, task.user.rank, task.result_comm.get(),
+                                        &config);
+  const std::lock_guard lock(task.mutex);
+  task.calling = false;
+  task.changed.notify_all();
+  return true;
+}
 
 /// Waits while the parent, which is non-blocking, is in progress, and updates `result`. Returns
 /// false if the task has been abandoned.
@@ -68,10 +90,7 @@ void run_split(SplitTask& task) noexcept {
   ncclResult_t result = ncclUnhandledCudaError;
   // NCCL restores the current device. In a new thread that is device 0, and setting it would create
   // a context there.
-  if (cudaSetDevice(task.user.device) == cudaSuccess) {
-    ncclConfig_t config = own_config();
-    result = library.comm_split(task.user.comm, 0, task.user.rank, task.result_comm.get(), &config);
-  }
+  if (cudaSetDevice(task.user.device) == cudaSuccess && !call_split(task, result)) return;
   if (!wait_until_complete(task, result)) {
     task.result_comm.release();  // NCCL will still write there
     return;
@@ -123,6 +142,7 @@ std::unique_ptr<Communicator> split(const UserCommunicator& user, const Deadline
   while (!task->done) {
     if (deadline.passed()) {
       task->abandoned = true;
+      task->changed.wait_for(lock, kCallReturnWait, [&] { return !task->calling; });
       fail(sparsecollTimeout,
            "nccl: not all ranks of the communicator have called within the deadline");
     }
