@@ -113,8 +113,8 @@ std::string miss_queued_calls(const Function& function, int deadline_ms) {
                     nullptr);
   const sparsecollResult_t got = function(comm);
   const std::chrono::duration<double> took = Clock::now() - start;
-  const std::string wrong = test::expect("the function", got, sparsecollTimeout, comm) +
-                            test::expect("destroy", ranks.destroy(0), sparsecollSuccess, nullptr);
+  std::string wrong = test::expect("the function", got, sparsecollTimeout, comm);
+  wrong += test::expect("destroy", ranks.destroy(0), sparsecollSuccess, nullptr);
   // One deadline; a second one for each call would be twenty.
   return test::wrong_or_late(wrong, took.count(), 5 * deadline_ms / 1000.0);
 }

@@ -126,7 +126,7 @@ void Communicator::close(const Deadline& deadline) {
          "was captured with this communicator has not been destroyed");
   std::unique_lock lock(mutex_);
   const ncclComm_t comm = std::exchange(comm_, nullptr);
-  // Another thread may be in check(), which returns soon. None can enter any more.
+  // Another thread may be in check(), which returns soon. No thread can begin a call any more.
   idle_.wait(lock, [this] { return !in_use_; });
   lock.unlock();
   if (comm && !destroy({library_, comm, device_, nullptr}, deadline))

@@ -13,9 +13,9 @@
 
 namespace sparsecoll::nccl {
 
-/// An interruption, and an init whose deadline has passed, wait so long for a running call of NCCL.
-/// A call may take more than 100 ms where many busy threads share a CPU. An abort may take another
-/// half second, and both together must end within a second.
+/// The time for which an interruption, and an init whose deadline has passed, wait for a running
+/// call of NCCL to return. A call may take more than 100 ms where many busy threads share a CPU. An
+/// interruption may wait another half second for its abort, and must end within a second.
 inline constexpr std::chrono::milliseconds kCallReturnWait{400};
 
 /// Returns the configuration of every communicator that this library makes.

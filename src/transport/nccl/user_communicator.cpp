@@ -37,10 +37,10 @@ struct UserCommunicator {
 /// NCCL itself affects the parent in two ways: a split that fails aborts it, and a parent that was
 /// made with splitShare = 1 shares its abort flag with its children.
 ///
-/// After the deadline the user may end the parent. So a split that has not begun by then never
-/// begins, and the wait goes on for a while for one that has, which may just be in NCCL. A split
-/// that blocks in a blocking parent does not return; an abort of the parent ends it, as NCCL
-/// documents.
+/// The user may end the parent as soon as the init has returned. So a split that has not begun by
+/// the deadline never begins. If it has, the init waits for kCallReturnWait, because the call may
+/// be about to return, or the thread may not have entered NCCL yet. In a blocking parent the call
+/// only returns when all ranks have called, or when the user aborts the parent.
 struct SplitTask {
   explicit SplitTask(const UserCommunicator& of) : user(of) {}
 
@@ -56,7 +56,8 @@ struct SplitTask {
   ncclResult_t result = ncclSuccess;
 };
 
-/// Calls ncclCommSplit(). Returns false if the task has been abandoned before.
+/// Calls ncclCommSplit() and sets `result`. If the task has been abandoned, does nothing and
+/// returns false.
 bool call_split(SplitTask& task, ncclResult_t& result) {
   {
     const std::lock_guard lock(task.mutex);
