@@ -2,7 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "transport/ucx/engine.hpp"
 
-#include <tuple>
+#include <sched.h>
+
+#include <utility>
 
 #include "core/environment.hpp"
 #include "core/error.hpp"
@@ -10,6 +12,10 @@
 namespace sparsecoll::ucx {
 
 namespace {
+
+/// How long an engine that ends waits for peers that connect. They answer at once unless they are
+/// stopped or get no CPU.
+constexpr auto kMostAnswering = std::chrono::milliseconds(500);
 
 /// Returns whether the user lets UCX send over TCP. UCX warns of settings of what it does not use.
 bool may_use_tcp() {
@@ -37,7 +43,10 @@ Engine::Engine(Kind kind, size_t ranks, const std::string& devices)
   }
 }
 
-Engine::~Engine() { stop(); }
+Engine::~Engine() {
+  if (!drain(Clock::now() + kMostAnswering) && ends_process_with_queued_answers()) return;
+  stop();
+}
 
 void Engine::stop() noexcept {
   if (worker_) ucx_.worker_destroy(worker_);
@@ -77,12 +86,19 @@ void Engine::start(size_t ranks, const std::string& devices) {
 // assertion in uct_tcp_ep_destroy_progress() expects that it does not send (1.13 and later).
 void Engine::connect_later(ucp_config_t* config) const {
   if (environment("UCX_TCP_CONN_NB") || !may_use_tcp()) return;
-  unsigned major = 0, minor = 0, release = 0;
-  ucx_.version(&major, &minor, &release);
   // Since 1.17 a name begins with that of its transport.
-  const bool with_prefix = std::tuple(major, minor) >= std::tuple(1u, 17u);
+  const bool with_prefix = version() >= std::pair(1u, 17u);
   ucx_.config_modify(config, with_prefix ? "TCP_CONN_NB" : "CONN_NB", "y");
 }
+
+std::pair<unsigned, unsigned> Engine::version() const {
+  unsigned major = 0, minor = 0, release = 0;
+  ucx_.version(&major, &minor, &release);
+  return {major, minor};
+}
+
+// An assertion in ucp_request_send_state_ff() expects other messages in the queue.
+bool Engine::ends_process_with_queued_answers() const { return version() < std::pair(1u, 14u); }
 
 void Engine::listen(unsigned id, ucp_am_recv_callback_t receive, void* argument) {
   ucp_am_handler_param_t handler{};
@@ -121,10 +137,18 @@ ucp_ep_h Engine::connect(const std::byte* address, ucp_err_handler_cb_t on_failu
   return endpoint;
 }
 
-void* Engine::flush() {
+bool Engine::drain(Clock::time_point limit) {
+  if (kind_ == Kind::memory) return true;
   const ucp_request_param_t how{};
-  void* const request = ucx_.worker_flush(worker_, &how);
-  return UCS_PTR_IS_PTR(request) ? request : nullptr;
+  // Progress may receive another request to connect, and queue its answer.
+  for (;;) {
+    void* const request = ucx_.worker_flush(worker_, &how);
+    if (!UCS_PTR_IS_PTR(request)) return true;
+    while (ucx_.request_status(request) == UCS_INPROGRESS && Clock::now() < limit)
+      if (!progress()) sched_yield();
+    ucx_.request_free(request);
+    if (Clock::now() >= limit) return false;
+  }
 }
 
 void* Engine::close(ucp_ep_h endpoint) {

@@ -4,8 +4,10 @@
 
 #include <cstddef>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "core/deadline.hpp"
 #include "core/types.hpp"
 #include "transport/ucx/library.hpp"
 
@@ -22,6 +24,8 @@ class Engine {
   /// `devices`: the network devices that it may use, as in UCX_NET_DEVICES; "": all of them. Throws
   /// SystemError if UCX fails.
   Engine(Kind kind, size_t ranks, const std::string& devices);
+  /// Waits a little for peers that connect. UCX before 1.14 ends the process if its answer to one
+  /// is still queued when the worker ends. Then the worker is left to the end of the process.
   ~Engine();
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
@@ -35,9 +39,9 @@ class Engine {
   ucp_ep_h connect(const std::byte* address, ucp_err_handler_cb_t on_failure, void* argument);
   /// Ends a connection at once. Returns UCX's request, or null if the connection has ended already.
   void* close(ucp_ep_h endpoint);
-  /// Begins to send all that is queued, also what UCX itself has queued to connect to peers.
-  /// Returns UCX's request, or null if nothing is.
-  void* flush();
+  /// Makes progress until nothing is queued to be sent over the network, at most until the limit;
+  /// UCX itself queues answers to peers that connect. Returns whether nothing is.
+  bool drain(Clock::time_point limit);
   bool progress() { return ucx_.worker_progress(worker_) != 0; }
   /// Makes fd() readable at the next event. Returns false if an event is pending now.
   bool arm();
@@ -49,6 +53,8 @@ class Engine {
   void start(size_t ranks, const std::string& devices);
   /// Lets connect() of TCP return before the connection is there.
   void connect_later(ucp_config_t* config) const;
+  std::pair<unsigned, unsigned> version() const;  ///< of UCX; major, minor
+  bool ends_process_with_queued_answers() const;
   void stop() noexcept;
 
   const Library& ucx_;

@@ -18,8 +18,8 @@ namespace {
 constexpr int kMostArming = 3;
 constexpr unsigned kPollsOfNetwork = 32;  // one of so many polls looks at the network
 constexpr auto kNap = std::chrono::microseconds(50);
-constexpr auto kMostFlushing = std::chrono::milliseconds(20);
-constexpr auto kMostClosing = std::chrono::milliseconds(500);
+/// How long a rank that ends waits for its peers, and then for the end of its connections.
+constexpr auto kMostEnding = std::chrono::milliseconds(500);
 
 }  // namespace
 
@@ -236,23 +236,12 @@ void Worker::flush(const std::vector<int>& ranks, Path path, Clock::time_point l
   wait_for(requests, limit);
 }
 
-void Worker::drain_network(Clock::time_point limit) {
-  for (const auto& engine : engines_) {
-    if (engine->kind() != Engine::Kind::network) continue;
-    std::vector<void*> requests;
-    // Each wait may receive another request to connect, and queue its answer.
-    while (void* const request = engine->flush()) {
-      requests.push_back(request);
-      wait_for(requests, limit);
-      if (Clock::now() >= limit) break;
-    }
-  }
-}
-
 void Worker::shut_down() noexcept {
   std::vector<void*> requests;
   to_close_.clear();
-  drain_network(Clock::now() + kMostFlushing);
+  // UCX before 1.14 ends the process if a connection ends while UCX's answer is queued on it: here,
+  // or at the peer, because it is not received any more.
+  for (const auto& engine : engines_) engine->drain(Clock::now() + kMostEnding);
   for (Peer& peer : peers_) {
     peer.failed = true;  // from now on nothing is sent to the peer
     for (Connection* const each : {&peer.shortest, &peer.network}) {
@@ -261,9 +250,7 @@ void Worker::shut_down() noexcept {
       if (void* const request = each->engine->close(endpoint)) requests.push_back(request);
     }
   }
-  wait_for(requests, Clock::now() + kMostClosing);
-  // Peers that have connected meanwhile wait for UCX's answer.
-  drain_network(Clock::now() + kMostFlushing);
+  wait_for(requests, Clock::now() + kMostEnding);
   for (void* const request : std::exchange(probe_requests_, {})) ucx_.request_free(request);
   engines_.clear();     // this ends all operations
   life_lines_.reset();  // after the last message was sent

@@ -134,10 +134,6 @@ class Worker {
 
   /// Makes the engines. Appends their addresses and returns the lengths of these.
   AddressLengths start(std::vector<std::byte>& addresses);
-  /// Waits until nothing is queued to be sent over the network, at most until the limit. Otherwise
-  /// UCX 1.13 may end the process when a connection or a worker ends: it does not expect that its
-  /// own answer to a peer that connects is still queued then.
-  void drain_network(Clock::time_point limit);
   void shut_down() noexcept;
   void connect(const std::vector<AddressLengths>& lengths, const std::vector<std::byte>& addresses);
   /// Sends each rank an empty message and waits for those of all. Then UCX has all connections, and
