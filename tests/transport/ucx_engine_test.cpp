@@ -4,6 +4,7 @@
 // Tests of the end of an engine to which a peer connects.
 
 #include <memory>
+#include <utility>
 
 #include "support/catch.hpp"
 #include "support/variable.hpp"
@@ -39,7 +40,7 @@ TEST_CASE("an engine may end while UCX's answer to a peer that connects is queue
     queued = !ends->drain(Clock::now() + std::chrono::milliseconds(20));
   }
   REQUIRE(queued);
-  ends.reset();
+  Engine::end(std::move(ends), true);
   if (send) open_library().request_free(send);
 }
 

@@ -13,8 +13,9 @@ namespace sparsecoll::ucx {
 
 namespace {
 
-/// How long an engine that ends waits for peers that connect. They answer at once unless they are
-/// stopped or get no CPU.
+/// How long an engine that ends waits for what is queued, and for peers that connect. These are
+/// late if they are stopped or get no CPU.
+constexpr auto kMostFlushing = std::chrono::milliseconds(20);
 constexpr auto kMostAnswering = std::chrono::milliseconds(500);
 
 /// Returns whether the user lets UCX send over TCP. UCX warns of settings of what it does not use.
@@ -43,9 +44,11 @@ Engine::Engine(Kind kind, size_t ranks, const std::string& devices)
   }
 }
 
-Engine::~Engine() {
-  if (!drain(Clock::now() + kMostAnswering) && ends_process_with_queued_answers()) return;
-  stop();
+Engine::~Engine() { stop(); }
+
+void Engine::end(std::unique_ptr<Engine> engine, bool all_sent) noexcept {
+  const bool drained = engine->drain(Clock::now() + (all_sent ? kMostAnswering : kMostFlushing));
+  if (!drained && all_sent && engine->ends_process_with_queued_answers()) engine.release();
 }
 
 void Engine::stop() noexcept {

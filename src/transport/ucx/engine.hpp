@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -24,8 +25,6 @@ class Engine {
   /// `devices`: the network devices that it may use, as in UCX_NET_DEVICES; "": all of them. Throws
   /// SystemError if UCX fails.
   Engine(Kind kind, size_t ranks, const std::string& devices);
-  /// Waits a little for peers that connect. UCX before 1.14 ends the process if its answer to one
-  /// is still queued when the worker ends. Then the worker is left to the end of the process.
   ~Engine();
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
@@ -42,6 +41,12 @@ class Engine {
   /// Makes progress until nothing is queued to be sent over the network, at most until the limit;
   /// UCX itself queues answers to peers that connect. Returns whether nothing is.
   bool drain(Clock::time_point limit);
+  /// Ends an engine after its connections were closed. `all_sent`: nothing that this rank has sent
+  /// is queued. Then what is queued is UCX's answer to a peer that connects. UCX before 1.14 ends
+  /// the process if the worker ends meanwhile. So the engine waits for the peer, for at most half a
+  /// second, and if the peer does not take the answer, the worker is left to the end of the
+  /// process.
+  static void end(std::unique_ptr<Engine> engine, bool all_sent) noexcept;
   bool progress() { return ucx_.worker_progress(worker_) != 0; }
   /// Makes fd() readable at the next event. Returns false if an event is pending now.
   bool arm();

@@ -18,8 +18,8 @@ namespace {
 constexpr int kMostArming = 3;
 constexpr unsigned kPollsOfNetwork = 32;  // one of so many polls looks at the network
 constexpr auto kNap = std::chrono::microseconds(50);
-/// How long a rank that ends waits for its peers, and then for the end of its connections.
-constexpr auto kMostEnding = std::chrono::milliseconds(500);
+constexpr auto kMostFlushing = std::chrono::milliseconds(20);
+constexpr auto kMostClosing = std::chrono::milliseconds(500);
 
 }  // namespace
 
@@ -239,9 +239,13 @@ void Worker::flush(const std::vector<int>& ranks, Path path, Clock::time_point l
 void Worker::shut_down() noexcept {
   std::vector<void*> requests;
   to_close_.clear();
-  // UCX before 1.14 ends the process if a connection ends while UCX's answer is queued on it: here,
-  // or at the peer, because it is not received any more.
-  for (const auto& engine : engines_) engine->drain(Clock::now() + kMostEnding);
+  // Without connections of this rank over the network only UCX's answers to peers can be queued.
+  const bool sends = std::ranges::any_of(peers_, [](const Peer& peer) {
+    return over_network(peer.shortest) || over_network(peer.network);
+  });
+  const Clock::time_point limit = Clock::now() + kMostFlushing;
+  bool drained = true;
+  for (const auto& engine : engines_) drained = engine->drain(limit) && drained;
   for (Peer& peer : peers_) {
     peer.failed = true;  // from now on nothing is sent to the peer
     for (Connection* const each : {&peer.shortest, &peer.network}) {
@@ -250,9 +254,10 @@ void Worker::shut_down() noexcept {
       if (void* const request = each->engine->close(endpoint)) requests.push_back(request);
     }
   }
-  wait_for(requests, Clock::now() + kMostEnding);
+  wait_for(requests, Clock::now() + kMostClosing);
   for (void* const request : std::exchange(probe_requests_, {})) ucx_.request_free(request);
-  engines_.clear();     // this ends all operations
+  for (auto& engine : std::exchange(engines_, {}))
+    Engine::end(std::move(engine), drained || !sends);
   life_lines_.reset();  // after the last message was sent
   for (const Peer& peer : peers_) forget_sends(peer.rank);
 }

@@ -106,6 +106,9 @@ class Worker {
     ucp_ep_h endpoint = nullptr;
     size_t fragment = 0;  ///< bytes of one active message
   };
+  static bool over_network(const Connection& connection) {
+    return connection.endpoint && connection.engine->kind() == Engine::Kind::network;
+  }
   struct Peer {
     Worker* worker = nullptr;
     int rank = 0;
