@@ -20,8 +20,8 @@ if(PROJECT_IS_TOP_LEVEL)
   find_program(SPARSECOLL_CCACHE ccache DOC "Compiler cache, used when it is there")
   if(SPARSECOLL_CCACHE AND NOT DEFINED CMAKE_CXX_COMPILER_LAUNCHER)
     set(CMAKE_C_COMPILER_LAUNCHER "${SPARSECOLL_CCACHE}")
-    # Without CCACHE_DEPEND ccache compares what nvcc's preprocessor writes for devices only. It would
-    # take an old object when host code has changed.
+    # Without CCACHE_DEPEND ccache compares preprocessed sources. nvcc preprocesses them for devices
+    # only, so ccache would take an old object when code for the host has changed.
     set(CMAKE_CUDA_COMPILER_LAUNCHER "${CMAKE_COMMAND}" -E env CCACHE_DEPEND=1
                                      "${SPARSECOLL_CCACHE}")
     # ccache needs these options to cache objects that use a precompiled header.

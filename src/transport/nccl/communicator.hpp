@@ -13,8 +13,8 @@
 
 namespace sparsecoll::nccl {
 
-/// The time for which an interruption, and an init whose deadline has passed, wait for a running
-/// call of NCCL to return. A call may take more than 100 ms where many busy threads share a CPU. An
+/// How long an interruption, or an init whose deadline has passed, waits for a running call of NCCL
+/// to return. A call may take more than 100 ms where many busy threads share a CPU. An
 /// interruption may wait another half second for its abort, and must end within a second.
 inline constexpr std::chrono::milliseconds kCallReturnWait{400};
 

@@ -56,8 +56,8 @@ struct SplitTask {
   ncclResult_t result = ncclSuccess;
 };
 
-/// Calls ncclCommSplit() and sets `result`. If the task has been abandoned, does nothing and
-/// returns false.
+/// Calls ncclCommSplit(), sets `result` and returns true. If the task has been abandoned, makes no
+/// call and returns false.
 bool call_split(SplitTask& task, ncclResult_t& result) {
   {
     const std::lock_guard lock(task.mutex);

@@ -13,9 +13,8 @@ namespace sparsecoll::ucx {
 
 namespace {
 
-/// How long an engine that ends waits for what is queued, and for peers that connect. These are
-/// late if they are stopped or get no CPU.
-constexpr auto kMostFlushing = std::chrono::milliseconds(20);
+/// How long an engine that ends waits for a peer that connects. The peer takes the answer at once,
+/// unless it is stopped or gets no CPU.
 constexpr auto kMostAnswering = std::chrono::milliseconds(500);
 
 /// Returns whether the user lets UCX send over TCP. UCX warns of settings of what it does not use.

@@ -14,6 +14,9 @@
 
 namespace sparsecoll::ucx {
 
+/// How long a rank that ends waits until what is queued is sent.
+inline constexpr auto kMostFlushing = std::chrono::milliseconds(20);
+
 /// A context of UCX and its worker. A rank makes one kind of connections with it.
 ///
 /// UCX 1.13 cannot use shared memory and also handle failures of peers. So a rank has two engines:
@@ -38,14 +41,14 @@ class Engine {
   ucp_ep_h connect(const std::byte* address, ucp_err_handler_cb_t on_failure, void* argument);
   /// Ends a connection at once. Returns UCX's request, or null if the connection has ended already.
   void* close(ucp_ep_h endpoint);
-  /// Makes progress until nothing is queued to be sent over the network, at most until the limit;
-  /// UCX itself queues answers to peers that connect. Returns whether nothing is.
+  /// Makes progress until UCX has sent all that is queued over the network, or until the limit.
+  /// That includes UCX's own answers to peers that connect. Returns whether all is sent.
   bool drain(Clock::time_point limit);
-  /// Ends an engine after its connections were closed. `all_sent`: nothing that this rank has sent
-  /// is queued. Then what is queued is UCX's answer to a peer that connects. UCX before 1.14 ends
-  /// the process if the worker ends meanwhile. So the engine waits for the peer, for at most half a
-  /// second, and if the peer does not take the answer, the worker is left to the end of the
-  /// process.
+  /// Ends an engine whose connections were closed. If `all_sent` is true, nothing that this rank
+  /// has sent is queued, only UCX's answers to peers that connect can be. UCX before 1.14 ends the
+  /// process if the worker ends before such an answer is sent. So the engine waits for the peer,
+  /// for at most half a second. If the peer has not taken the answer then, the worker is left to
+  /// the end of the process.
   static void end(std::unique_ptr<Engine> engine, bool all_sent) noexcept;
   bool progress() { return ucx_.worker_progress(worker_) != 0; }
   /// Makes fd() readable at the next event. Returns false if an event is pending now.

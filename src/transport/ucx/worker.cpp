@@ -18,7 +18,6 @@ namespace {
 constexpr int kMostArming = 3;
 constexpr unsigned kPollsOfNetwork = 32;  // one of so many polls looks at the network
 constexpr auto kNap = std::chrono::microseconds(50);
-constexpr auto kMostFlushing = std::chrono::milliseconds(20);
 constexpr auto kMostClosing = std::chrono::milliseconds(500);
 
 }  // namespace
@@ -243,6 +242,7 @@ void Worker::shut_down() noexcept {
   const bool sends = std::ranges::any_of(peers_, [](const Peer& peer) {
     return over_network(peer.shortest) || over_network(peer.network);
   });
+  // UCX's answers may also be queued on the connections that end below.
   const Clock::time_point limit = Clock::now() + kMostFlushing;
   bool drained = true;
   for (const auto& engine : engines_) drained = engine->drain(limit) && drained;
