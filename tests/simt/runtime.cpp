@@ -33,7 +33,7 @@ Heap& heap() {
   return one;
 }
 
-void fail_at(size_t n) { fail_in = n; }
+size_t fail_at(size_t n) { return fail_in.exchange(n); }
 bool fails() {
   for (size_t n = fail_in; n > 0;)
     if (fail_in.compare_exchange_weak(n, n - 1)) return n == 1;

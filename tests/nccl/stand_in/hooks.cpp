@@ -32,7 +32,7 @@ bool must_fail() {
 }
 ncclResult_t injected_failure() { return fail(ncclSystemError, "injected failure"); }
 
-void fail_at(size_t n) { fail_in = n; }
+size_t fail_at(size_t n) { return fail_in.exchange(n); }
 
 void break_rank(ncclComm_t comm) {
   const Lock lock(simt::mutex);
