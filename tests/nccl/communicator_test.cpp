@@ -53,7 +53,7 @@ Library scripted_library() {
   };
   library.comm_finalize = [](ncclComm_t) { return ncclInProgress; };
   library.comm_abort = [](ncclComm_t comm) {
-    if (script().calling) script().aborted_in_call = true;
+    if (script().calling || script().inside > 0) script().aborted_in_call = true;
     ++script().aborted;
     script().last_aborted = comm;
     hold();
@@ -174,6 +174,18 @@ std::string interrupt_beside_a_slow_call() {
 
 TEST_CASE("interrupt() does not abort before a slow call of NCCL has returned") {
   CHECK(test::unless_late_by_chance(interrupt_beside_a_slow_call) == "");
+}
+
+TEST_CASE("interrupt() does not abort before a thread that asks for errors has returned") {
+  const ScriptScope scope;
+  script().poll_us = 600'000;  // longer than interrupt() waits for other calls
+  Communicator communicator(scripted_library(), handle(), 0);
+  std::thread asking([&] { communicator.check(); });
+  while (script().inside == 0) std::this_thread::yield();
+  communicator.interrupt();
+  CHECK(aborts(1) == 1);
+  asking.join();
+  CHECK_FALSE(script().aborted_in_call);
 }
 
 TEST_CASE("interrupt() after close() does nothing") {

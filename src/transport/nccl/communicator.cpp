@@ -24,29 +24,30 @@ ncclConfig_t own_config() {
 Communicator::Communicator(const Library& library, ncclComm_t comm, int device)
     : library_(library), device_(device), comm_(comm) {}
 
-Communicator::CallScope::CallScope(Communicator& communicator) : communicator_(communicator) {
+Communicator::CallScope::CallScope(Communicator& communicator, Call call)
+    : communicator_(communicator) {
   std::unique_lock lock(communicator.mutex_);
   communicator.idle_.wait(lock, [&] { return !communicator.in_use_; });
-  begin();
+  begin(call);
 }
 
-Communicator::CallScope::CallScope(Communicator& communicator, std::try_to_lock_t)
+Communicator::CallScope::CallScope(Communicator& communicator, Call call, std::try_to_lock_t)
     : communicator_(communicator) {
   const std::lock_guard lock(communicator.mutex_);
-  if (!communicator.in_use_) begin();
+  if (!communicator.in_use_) begin(call);
 }
 
-void Communicator::CallScope::begin() {
+void Communicator::CallScope::begin(Call call) {
   if (!communicator_.comm_)
     fail(sparsecollInvalidUsage, "the NCCL communicator has been closed or interrupted");
   comm_ = communicator_.comm_;
-  communicator_.in_use_ = true;
+  communicator_.in_use_ = call;
 }
 
 Communicator::CallScope::~CallScope() {
   if (!comm_) return;
   const std::lock_guard lock(communicator_.mutex_);
-  communicator_.in_use_ = false;
+  communicator_.in_use_.reset();
   communicator_.idle_.notify_all();
 }
 
@@ -62,14 +63,14 @@ bool Communicator::is_ready(const CallScope& scope) const {
 }
 
 void Communicator::check() {
-  const CallScope scope(*this, std::try_to_lock);
+  const CallScope scope(*this, Call::query, std::try_to_lock);
   if (scope) is_ready(scope);
 }
 
 bool Communicator::wait_ready(const Deadline& deadline) {
   for (Backoff backoff;; backoff.wait()) {
     const bool last = deadline.passed();
-    if (is_ready(CallScope(*this))) return true;
+    if (is_ready(CallScope(*this, Call::query))) return true;
     if (last) return false;
   }
 }
@@ -105,7 +106,7 @@ std::unique_ptr<Communicator> Communicator::take_child(const char* call, const D
     fail(sparsecollTimeout, call, ": not all ranks have called it within the deadline");
   std::unique_ptr<Communicator> child;
   {
-    const CallScope scope(*this);
+    const CallScope scope(*this, Call::query);
     const auto made = std::exchange(pending_child_, nullptr);
     if (!*made) return nullptr;
     child = std::make_unique<Communicator>(library_, *made, device_);
@@ -140,8 +141,9 @@ void Communicator::interrupt() noexcept {
   // ncclCommAbort() frees memory that a call in another thread may still use, so wait a little
   // for that call to return. Two kinds of calls never return before the abort: a call on a stream
   // that is full behind a stuck transfer, and a call with a communicator that the environment
-  // (NCCL_COMM_BLOCKING) makes blocking.
+  // (NCCL_COMM_BLOCKING) makes blocking. A query returns as soon as its thread gets a CPU.
   idle_.wait_for(lock, kCallReturnWait, [this] { return !in_use_; });
+  idle_.wait(lock, [this] { return in_use_ != Call::query; });
   RetiredCommunicator retired{library_, comm, device_, std::move(pending_child_)};
   lock.unlock();
   abort(std::move(retired));

@@ -6,6 +6,7 @@
 #include <condition_variable>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include "core/deadline.hpp"
@@ -31,14 +32,19 @@ class Communicator {
   Communicator(const Communicator&) = delete;
   Communicator& operator=(const Communicator&) = delete;
 
-  /// Gives its thread the right to call NCCL with the communicator while it lives. Throws
-  /// InvalidUsage after interrupt() or close().
+  enum class Call {
+    may_stay,  ///< may not return before the communicator is aborted
+    query      ///< returns soon: waits for no rank and no stream
+  };
+
+  /// Gives its thread the right to make such calls of NCCL with the communicator while it lives.
+  /// Throws InvalidUsage after interrupt() or close().
   class CallScope {
    public:
     /// Waits until no other thread has the right.
-    explicit CallScope(Communicator& communicator);
+    explicit CallScope(Communicator& communicator, Call call = Call::may_stay);
     /// Does not wait: if another thread has the right, gets none and converts to false.
-    CallScope(Communicator& communicator, std::try_to_lock_t);
+    CallScope(Communicator& communicator, Call call, std::try_to_lock_t);
     ~CallScope();
     CallScope(const CallScope&) = delete;
     CallScope& operator=(const CallScope&) = delete;
@@ -46,7 +52,7 @@ class Communicator {
     ncclComm_t comm() const { return comm_; }
 
    private:
-    void begin();
+    void begin(Call call);
 
     Communicator& communicator_;
     ncclComm_t comm_ = nullptr;
@@ -87,8 +93,8 @@ class Communicator {
   const int device_;
   std::mutex mutex_;
   std::condition_variable idle_;
-  ncclComm_t comm_;  ///< null after interrupt() or close()
-  bool in_use_ = false;
+  ncclComm_t comm_;             ///< null after interrupt() or close()
+  std::optional<Call> in_use_;  ///< what the thread that has the right may call
   /// NCCL writes the communicator that a split or shrink makes here when that is complete.
   std::unique_ptr<ncclComm_t> pending_child_;
 };

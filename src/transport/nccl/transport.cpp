@@ -67,7 +67,7 @@ NcclTransport::NcclTransport(std::unique_ptr<Communicator> communicator, const D
     : communicator_(std::move(communicator)) {
   const Library& library = communicator_->library();
   {
-    const Communicator::CallScope scope(*communicator_);
+    const Communicator::CallScope scope(*communicator_, Communicator::Call::query);
     communicator_->require(library.comm_rank(scope.comm(), &rank_), "ncclCommUserRank");
     communicator_->require(library.comm_count(scope.comm(), &size_), "ncclCommCount");
   }
