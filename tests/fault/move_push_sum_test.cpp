@@ -144,7 +144,8 @@ std::string run_rank(Run& run, int rank) {
   sparsecollPushSumWeight(state, &run.moved_weight[r]);
   if (run.moved_weight[r] != weight) return "the move changes the weight; ";
   run.moved[r] = x;
-  if (run.ranks.destroy(rank) != sparsecollSuccess) return "destroy";
+  result = run.ranks.destroy(rank);
+  if (result != sparsecollSuccess) return "destroy: " + test::explain(result, nullptr);
   for (int next = 0; next < kSteps; ++next) {
     result = step(x, estimate, state, shrunk);
     if (result != sparsecollSuccess) return "step: " + test::explain(result, shrunk);

@@ -129,7 +129,8 @@ std::string run_rank(const Case& c, Communicators& ranks, int rank, test::Residu
   const int place = rank > c.victim ? rank - 1 : rank;
   if (residual.read() != remaining.residuals[static_cast<size_t>(place)])
     return text("the residual is not that after call ", committed, "; ");
-  if (ranks.destroy(rank) != sparsecollSuccess) return "destroy";
+  result = ranks.destroy(rank);
+  if (result != sparsecollSuccess) return "destroy: " + test::explain(result, nullptr);
   const FloatStep next = next_step(c, remaining);
   const Report report = make_call(next, place, shrunk, residual);
   const bool good = !is_failure(report) && report.wrong.empty() && report.committed;

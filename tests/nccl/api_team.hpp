@@ -125,6 +125,12 @@ inline std::string result_mismatch(sparsecollResult_t got, sparsecollResult_t wa
   return text("expected ", want, " with '", part, "', got ", got, " ", message, "; ");
 }
 
+/// Returns what is wrong with the result of a destroy: that of a handle that is gone has no
+/// message.
+inline std::string destroy_mismatch(sparsecollResult_t got) {
+  return got == sparsecollSuccess ? "" : text("destroy: ", sparsecollGetErrorString(got), "; ");
+}
+
 inline std::uint64_t sequence_of(sparsecollComm_t comm) {
   std::uint64_t sequence = 0;
   sparsecollCommGetSequence(comm, &sequence);

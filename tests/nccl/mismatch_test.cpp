@@ -226,7 +226,7 @@ TEST_CASE("an init with a null pointer, and one that names the rank's device") {
           config.device = UserComms::device(rank);
           wrong += result_mismatch(sparsecollCommInitNccl(&comm, user_comms[rank], &config),
                                    sparsecollSuccess, nullptr);
-          return wrong + result_mismatch(sparsecollCommDestroy(comm), sparsecollSuccess, nullptr);
+          return wrong + destroy_mismatch(sparsecollCommDestroy(comm));
         }) == "");
   sparsecollComm_t comm = nullptr;
   CHECK(result_mismatch(sparsecollCommInitNccl(&comm, nullptr, nullptr), sparsecollInvalidArgument,

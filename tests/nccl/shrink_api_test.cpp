@@ -47,7 +47,7 @@ std::string shrink_and_use(sparsecollComm_t comm, const std::vector<int>& withou
   std::string wrong = result_mismatch(shrink(comm, without, &made), sparsecollSuccess, comm);
   if (!wrong.empty()) return wrong;
   wrong = sum_of_ones(made, ranks);
-  return wrong + result_mismatch(sparsecollCommDestroy(made), sparsecollSuccess, made);
+  return wrong + destroy_mismatch(sparsecollCommDestroy(made));
 }
 
 TEST_CASE("a healthy communicator stays as it is, and a shrunk one can be shrunk") {
@@ -64,7 +64,7 @@ TEST_CASE("a healthy communicator stays as it is, and a shrunk one can be shrunk
       wrong += sum_of_ones(three, 3);
       if (rank != 2) wrong += shrink_and_use(three, {1}, 2);
       wrong += sum_of_ones(three, 3) + shrink_and_use(three, {}, 3);
-      return wrong + result_mismatch(sparsecollCommDestroy(three), sparsecollSuccess, three);
+      return wrong + destroy_mismatch(sparsecollCommDestroy(three));
     }) == "");
     CHECK(team.run("the old one", [&](int rank) { return sum_of_ones(team.comm(rank), 4); }) == "");
   }
@@ -213,7 +213,7 @@ std::string abort_while_shrinking(std::chrono::microseconds after, int timeout_m
       own = sum_of_ones(mine, 2);
     else
       sparsecollCommAbort(mine);  // the other rank does not have it
-    return own + result_mismatch(sparsecollCommDestroy(mine), sparsecollSuccess, mine);
+    return own + destroy_mismatch(sparsecollCommDestroy(mine));
   });
   for (const int rank : {0, 1, 2}) sparsecollCommAbort(team.comm(rank));  // destroy would wait
   return wrong;
@@ -255,7 +255,7 @@ std::string change_a_residual_by_three_calls(int timeout_ms) {
     wrong += result_mismatch(sparsecollResidualMove(own.residual.handle(), made),
                              sparsecollInvalidUsage, made, "residual: the state after call 1");
     wrong += sum_of_ones(made, 2);
-    return wrong + result_mismatch(sparsecollCommDestroy(made), sparsecollSuccess, made);
+    return wrong + destroy_mismatch(sparsecollCommDestroy(made));
   });
 }
 
@@ -316,7 +316,7 @@ std::string move_push_sum(bool in_step, int timeout_ms) {
                              sparsecollSuccess, made);
     }
     own += sum_of_ones(made, 2);
-    return own + result_mismatch(sparsecollCommDestroy(made), sparsecollSuccess, made);
+    return own + destroy_mismatch(sparsecollCommDestroy(made));
   });
 }
 

@@ -138,9 +138,9 @@ class Run {
     if (wrong.empty())
       wrong += test::difference(text("residual after call ", committed),
                                 tensors_[r]->residual.read(), remaining[place]);
-    if (team_.destroy(rank) != sparsecollSuccess) wrong += "destroy; ";
+    wrong += destroy_mismatch(team_.destroy(rank));
     if (wrong.empty()) wrong += next_call(remaining, place, r, shrunk);
-    return wrong + result_mismatch(sparsecollCommDestroy(shrunk), sparsecollSuccess, shrunk);
+    return wrong + destroy_mismatch(sparsecollCommDestroy(shrunk));
   }
 
   /// Makes a call of the ranks that remain.
