@@ -67,7 +67,7 @@ Sparse<A> Arithmetic<A>::top_k(const Sparse<A>& x, std::uint64_t k) {
   }
   if (k < best.size()) {
     const auto end = best.begin() + static_cast<std::ptrdiff_t>(k);
-    std::partial_sort(best.begin(), end, best.end(), ranks_before<A>);
+    std::nth_element(best.begin(), end, best.end(), ranks_before<A>);
     best.erase(end, best.end());
     std::sort(best.begin(), best.end(), index_before<A>);
   }
