@@ -117,18 +117,21 @@ class Tensors {
   sparsecollComm_t comm_;
 };
 
+/// Returns the result's name and meaning: a deadline that passed is tried again with a longer one.
+inline const char* name_of(sparsecollResult_t result) { return sparsecollGetErrorString(result); }
+
 /// Returns "" if `got` is `want` and `part` is in its message, otherwise a description.
 inline std::string result_mismatch(sparsecollResult_t got, sparsecollResult_t want,
                                    sparsecollComm_t comm, const std::string& part = "") {
   const std::string message = got == sparsecollSuccess ? "" : sparsecollGetLastError(comm);
   if (got == want && message.find(part) != std::string::npos) return "";
-  return text("expected ", want, " with '", part, "', got ", got, " ", message, "; ");
+  return text("expected ", want, " with '", part, "', got ", name_of(got), " ", message, "; ");
 }
 
 /// Returns what is wrong with the result of a destroy: that of a handle that is gone has no
 /// message.
 inline std::string destroy_mismatch(sparsecollResult_t got) {
-  return got == sparsecollSuccess ? "" : text("destroy: ", sparsecollGetErrorString(got), "; ");
+  return got == sparsecollSuccess ? "" : text("destroy: ", name_of(got), "; ");
 }
 
 inline std::uint64_t sequence_of(sparsecollComm_t comm) {

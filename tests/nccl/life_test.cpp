@@ -185,7 +185,7 @@ const WaitingCall kWaitingCalls[] = {
 
 /// Returns what is wrong with a call that should return `want` within `most` seconds.
 std::string judge(sparsecollResult_t got, sparsecollResult_t want, double seconds, double most) {
-  if (got != want) return text("got ", got, " after ", seconds, " s; ");
+  if (got != want) return text("got ", name_of(got), " after ", seconds, " s; ");
   return seconds < most ? "" : text("late: after ", seconds, " s; ");
 }
 
@@ -211,7 +211,7 @@ std::string without_peer(Team& team, const WaitingCall& waiting,
     wrong += result_mismatch(tensors.make(Call{}), got, comm);
     wrong += result_mismatch(sparsecollCommSynchronize(comm), got, comm);
     const Clock::time_point end = Clock::now();
-    wrong += team.destroy(rank) == sparsecollSuccess ? "" : "destroy fails; ";
+    wrong += destroy_mismatch(team.destroy(rank));
     return test::wrong_or_late(wrong, seconds_since(end), kAtOnce);
   });
   return verdict;

@@ -44,9 +44,10 @@ std::string make_odd_call(int P, const Calls& calls, int deadline_ms) {
   for (const sparsecollResult_t each : got) {
     const bool expected = each == sparsecollRemoteError || each == sparsecollTimeout;
     // A rank that has received no odd message may succeed.
-    if (!expected && (P == 2 || each != sparsecollSuccess)) verdict += text("got ", each, "; ");
+    if (!expected && (P == 2 || each != sparsecollSuccess))
+      verdict += text("got ", name_of(each), "; ");
     if (P == 2 && calls.same_size && each != sparsecollRemoteError)
-      verdict += text("got ", each, " for a message of another call; ");
+      verdict += text("got ", name_of(each), " for a message of another call; ");
   }
   if (got[0] == sparsecollSuccess) verdict += "rank 0, to which all others send, has not noticed";
   return verdict;
@@ -91,7 +92,7 @@ TEST_CASE("one rank makes a call of a new shape and the other one of a known sha
               const bool is_new = (rank == 1) == odd_is_new;
               const auto got = tensors.finish(tensors.make(is_new ? fresh : Call{}));
               if (got != sparsecollTimeout && got != sparsecollRemoteError)
-                wrong += text("got ", got, "; ");
+                wrong += text("got ", name_of(got), "; ");
               return wrong;
             });
           }) == "");
