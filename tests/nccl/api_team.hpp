@@ -117,7 +117,8 @@ class Tensors {
   sparsecollComm_t comm_;
 };
 
-/// Returns the result's name and meaning: a deadline that passed is tried again with a longer one.
+/// Returns the result's name and meaning. That of a Timeout has the word "deadline", for which
+/// with_longer_deadlines() looks.
 inline const char* name_of(sparsecollResult_t result) { return sparsecollGetErrorString(result); }
 
 /// Returns "" if `got` is `want` and `part` is in its message, otherwise a description.
@@ -128,8 +129,8 @@ inline std::string result_mismatch(sparsecollResult_t got, sparsecollResult_t wa
   return text("expected ", want, " with '", part, "', got ", name_of(got), " ", message, "; ");
 }
 
-/// Returns what is wrong with the result of a destroy: that of a handle that is gone has no
-/// message.
+/// Returns "" if a destroy has succeeded, otherwise its result. There is no message to show,
+/// because a failed destroy ends the handle, too.
 inline std::string destroy_mismatch(sparsecollResult_t got) {
   return got == sparsecollSuccess ? "" : text("destroy: ", name_of(got), "; ");
 }

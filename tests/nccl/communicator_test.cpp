@@ -159,13 +159,15 @@ TEST_CASE("interrupt() aborts although a call of NCCL does not return") {
 std::string interrupt_beside_a_slow_call() {
   const ScriptScope scope;
   Communicator communicator(scripted_library(), handle(), 0);
+  std::atomic<bool> begun{false};  // stays true if this thread gets no CPU until the call has ended
   std::thread caller([&] {
     const Communicator::CallScope scope_of_call(communicator);
     script().calling = true;
+    begun = true;
     std::this_thread::sleep_for(milliseconds(200));
     script().calling = false;
   });
-  while (!script().calling) std::this_thread::yield();
+  while (!begun) std::this_thread::yield();
   communicator.interrupt();
   CHECK(aborts(1) == 1);
   caller.join();
@@ -181,7 +183,7 @@ TEST_CASE("interrupt() does not abort before a thread that asks for errors has r
   script().poll_us = 600'000;  // longer than interrupt() waits for other calls
   Communicator communicator(scripted_library(), handle(), 0);
   std::thread asking([&] { communicator.check(); });
-  while (script().inside == 0) std::this_thread::yield();
+  while (script().polled == 0) std::this_thread::yield();
   communicator.interrupt();
   CHECK(aborts(1) == 1);
   asking.join();

@@ -46,8 +46,8 @@ size_t allocations();
 size_t waits();
 
 /// Makes the n-th call of the runtime from now on fail. 1: the next one; 0: none. Calls that free
-/// something do not count. Returns how many calls were missing to the failure that was asked for
-/// before; 0: it has happened.
+/// something do not count. Returns how many calls were missing until the failure that was asked for
+/// before; 0: it has happened, or none was asked for.
 size_t fail_at(size_t n);
 
 /// Returns whether this process has made a call that creates a context on a GPU.

@@ -141,7 +141,7 @@ void Communicator::interrupt() noexcept {
   // ncclCommAbort() frees memory that a call in another thread may still use, so wait a little
   // for that call to return. Two kinds of calls never return before the abort: a call on a stream
   // that is full behind a stuck transfer, and a call with a communicator that the environment
-  // (NCCL_COMM_BLOCKING) makes blocking. A query returns as soon as its thread gets a CPU.
+  // (NCCL_COMM_BLOCKING) makes blocking. A query waits for nothing but a CPU, so it always returns.
   idle_.wait_for(lock, kCallReturnWait, [this] { return !in_use_; });
   idle_.wait(lock, [this] { return in_use_ != Call::query; });
   RetiredCommunicator retired{library_, comm, device_, std::move(pending_child_)};

@@ -32,13 +32,15 @@ class Communicator {
   Communicator(const Communicator&) = delete;
   Communicator& operator=(const Communicator&) = delete;
 
+  /// Kinds of calls of NCCL.
   enum class Call {
-    may_stay,  ///< may not return before the communicator is aborted
-    query      ///< returns soon: waits for no rank and no stream
+    may_stay,  ///< It may not return before the communicator is aborted.
+    query      ///< It returns soon, because it waits for no rank and no stream.
   };
 
-  /// Gives its thread the right to make such calls of NCCL with the communicator while it lives.
-  /// Throws InvalidUsage after interrupt() or close().
+  /// While it lives, its thread has the right to make calls of one kind with the communicator, and
+  /// other threads must make none. The constructors throw InvalidUsage if interrupt() or close()
+  /// has been called.
   class CallScope {
    public:
     /// Waits until no other thread has the right.

@@ -13,7 +13,8 @@ namespace nccl_stand_in {
 
 /// Lets the n-th call of NCCL from now on return ncclSystemError and do nothing else; 1 is the next
 /// call, 0 none. ncclCommDestroy and ncclCommAbort, which release something, do not count. Returns
-/// how many calls were missing to the failure that was asked for before; 0: it has happened.
+/// how many calls were missing until the failure that was asked for before; 0: it has happened, or
+/// none was asked for.
 std::size_t fail_at(std::size_t n);
 
 /// Makes ncclRemoteError the rank's asynchronous error. Operations of the rank that are not
