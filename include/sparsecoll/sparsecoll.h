@@ -704,15 +704,15 @@ SPARSECOLL_API sparsecollResult_t sparsecollCommStreamWait(sparsecollComm_t comm
  * Queued calls are done first; calls that are still queued at the deadline are aborted. Over MPI,
  * UCX and NCCL the function is collective while the communicator is healthy. All its waits have one
  * deadline, `timeoutMs` after the call. Over MPI it must be called before MPI_Finalize. On a
- * poisoned communicator it is local and bounded. Between threads of one process it never waits, so
- * that one thread can destroy all of them in turn; a peer that still waits for this rank gets
- * sparsecollRemoteError.
+ * poisoned communicator it is local and bounded. Between threads of one process it waits for queued
+ * calls only, so that one thread can destroy all of them in turn; a peer that still waits for this
+ * rank gets sparsecollRemoteError.
  * @return sparsecollInvalidArgument for a handle that is not a communicator's or was destroyed
  *         before. sparsecollInvalidUsage when another thread is inside a call on it, while a group
  *         is open, or when peers make another call: nothing is freed, and the handle stays valid.
- *         sparsecollTimeout when peers did not make the call, sparsecollInvalidUsage after an abort
- *         during the call, or another fatal error: the function frees what can be freed safely, and
- *         the handle becomes invalid.
+ *         sparsecollTimeout when the deadline passed, sparsecollInvalidUsage after an abort during
+ *         the call, or another fatal error, also of a queued call meanwhile: the function frees
+ *         what can be freed safely, and the handle becomes invalid.
  */
 SPARSECOLL_API sparsecollResult_t sparsecollCommDestroy(sparsecollComm_t comm);
 

@@ -165,19 +165,24 @@ std::optional<uint64_t> Communicator::committed_in(const Communicator& origin) c
 
 void Communicator::drain_queue(const Deadline& deadline) {
   if (!queue_) return;
-  if (!queue_->wait_idle(deadline.within(std::chrono::hours(24 * 365)))) abort();
+  if (queue_->wait_idle(deadline.within(std::chrono::hours(24 * 365)))) return;
+  health_.poison(sparsecollTimeout, "deadline passed before the queued calls had ended");
+  abort();
 }
 
 void Communicator::close() {
   if (closed_) check_healthy();
   const Deadline deadline = new_deadline();
-  if (health_.code() == sparsecollSuccess) {
+  const bool was_healthy = health_.code() == sparsecollSuccess;
+  if (was_healthy) {
     group_.check_closed();
     drain_queue(deadline);
   }
   if (health_.code() != sparsecollSuccess) {
     if (queue_) queue_->stop();
-    return abandon(nullptr);
+    abandon(nullptr);
+    if (was_healthy) check_healthy();  // a queued call has failed, of which nobody may have heard
+    return;
   }
   if (link_->close_is_collective()) {
     Descriptor descriptor;

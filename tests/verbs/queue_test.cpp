@@ -211,6 +211,37 @@ std::string destroy_with_queued_calls(int deadline_ms) {
   return waited.count() < deadline_ms / 1000.0 + patience() ? "" : "destroy ended late";
 }
 
+/// Destroys a communicator while a queued call waits for a rank that never calls, until its
+/// deadline or, if the test aborts the communicator, until that.
+std::string destroy_during_call(int deadline_ms, bool aborts) {
+  sparsecollConfig_t config = queued_config();
+  config.timeoutMs = deadline_ms;
+  Ranks ranks(2, config);
+  const std::vector<float> x(10, 1.0f);
+  std::vector<float> y(10);
+  const sparsecollComm_t comm = ranks.comm(0);
+  CHECK(add(x, y, comm) == sparsecollSuccess);
+  std::thread aborter;
+  if (aborts)
+    aborter = std::thread([comm] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+      CHECK(sparsecollCommAbort(comm) == sparsecollSuccess);
+    });
+  const auto start = std::chrono::steady_clock::now();
+  const sparsecollResult_t result = ranks.destroy(0);
+  const std::chrono::duration<double> waited = std::chrono::steady_clock::now() - start;
+  if (aborts) aborter.join();
+  // The destroy of a communicator that has failed before succeeds.
+  if (result == sparsecollSuccess) return "destroy began late: after the end of the call";
+  CHECK(result == (aborts ? sparsecollInvalidUsage : sparsecollTimeout));
+  return waited.count() < (aborts ? 0 : deadline_ms / 1000.0) + patience() ? "" : "it ended late";
+}
+
+TEST_CASE("destroy returns the error of a queued call that fails meanwhile") {
+  CHECK(with_longer_deadlines(300, [](int ms) { return destroy_during_call(ms, false); }) == "");
+  CHECK(unless_late_by_chance([] { return destroy_during_call(60000, true); }) == "");
+}
+
 TEST_CASE("destroy makes the queued calls first, and a missing peer cannot hold it") {
   CHECK(with_longer_deadlines(300, destroy_with_queued_calls) == "");
 }
