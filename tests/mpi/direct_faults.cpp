@@ -92,35 +92,49 @@ void check_disagreement(Verdict& verdict) {
 }
 
 /// Messages stay under way; what MPI may still touch is kept, and the communicator ends.
-void check_abandonment(Verdict& verdict) {
-  const int P = size_of(MPI_COMM_WORLD);
-  if (P == 1) return;
-  for (const bool blocking : {true, false}) {
-    const std::string what = blocking ? "held up" : "held up, queued";
-    sparsecollConfig_t config = config_of(kGtopk);
-    config.timeoutMs = 5000;
-    config.blocking = blocking;
-    sparsecollComm_t comm = nullptr;
-    verdict.check(what, expect("init", sparsecollCommInitMpi(&comm, MPI_COMM_WORLD, &config),
-                               sparsecollSuccess, nullptr));
-    DeviceArray<float> x(input(1));
-    const auto done = [&] {
-      const auto queued = call(kGtopk, x.get(), comm);
-      return queued == sparsecollSuccess && !blocking ? sparsecollCommSynchronize(comm) : queued;
-    };
-    verdict.check(what, expect("a good call", done(), sparsecollSuccess, comm));
-    MPI_Barrier(MPI_COMM_WORLD);
-    aware::hold(true);
-    const sparsecollResult_t got = done();
-    verdict.require(what + ": told so", got == sparsecollTimeout || got == sparsecollRemoteError);
-    sparsecollStats_t stats = SPARSECOLL_STATS_INITIALIZER;
-    sparsecollCommGetStats(comm, sparsecollStatsTotal, &stats);
-    verdict.require(what + ": kept and counted", stats.abandonedBytes >= 65536);
-    verdict.check(what, expect("destroy", sparsecollCommDestroy(comm), sparsecollSuccess, nullptr));
-    verdict.require(what + ": memory under way is there", aware::under_way_is_there());
-    MPI_Barrier(MPI_COMM_WORLD);
-    aware::hold(false);
+std::string hold_up(bool blocking, int deadline_ms) {
+  sparsecollConfig_t config = config_of(kGtopk);
+  config.timeoutMs = deadline_ms;
+  config.blocking = blocking;
+  sparsecollComm_t comm = nullptr;
+  std::string wrong = expect("init", sparsecollCommInitMpi(&comm, MPI_COMM_WORLD, &config),
+                             sparsecollSuccess, nullptr);
+  if (fails_on_any(wrong)) {
+    sparsecollCommDestroy(comm);
+    return wrong;
   }
+  DeviceArray<float> x(input(1));
+  const auto done = [&] {
+    const auto queued = call(kGtopk, x.get(), comm);
+    return queued == sparsecollSuccess && !blocking ? sparsecollCommSynchronize(comm) : queued;
+  };
+  wrong = expect("a good call", done(), sparsecollSuccess, comm);
+  if (fails_on_any(wrong)) {
+    sparsecollCommDestroy(comm);
+    return wrong;
+  }
+  const auto require = [&](const char* what, bool good) {
+    if (!good) wrong += std::string(wrong.empty() ? "" : ", ") + "not " + what;
+  };
+  aware::hold(true);
+  const sparsecollResult_t got = done();
+  require("told so", got == sparsecollTimeout || got == sparsecollRemoteError);
+  sparsecollStats_t stats = SPARSECOLL_STATS_INITIALIZER;
+  sparsecollCommGetStats(comm, sparsecollStatsTotal, &stats);
+  require("kept and counted", stats.abandonedBytes >= 65536);
+  wrong += expect("destroy", sparsecollCommDestroy(comm), sparsecollSuccess, nullptr);
+  require("there: memory under way", aware::under_way_is_there());
+  MPI_Barrier(MPI_COMM_WORLD);
+  aware::hold(false);
+  return wrong;
+}
+
+void check_abandonment(Verdict& verdict) {
+  if (size_of(MPI_COMM_WORLD) == 1) return;
+  for (const bool blocking : {true, false})
+    verdict.check(
+        blocking ? "held up" : "held up, queued",
+        with_longer_deadlines_of_ranks(1500, [blocking](int ms) { return hold_up(blocking, ms); }));
 }
 
 }  // namespace

@@ -64,6 +64,13 @@ std::string unless_a_rank_is_late(const std::function<std::string()>& body) {
   }
 }
 
+bool fails_on_any(const std::string& text) { return true_on_any(!text.empty()); }
+
+std::string with_longer_deadlines_of_ranks(int first_ms,
+                                           const std::function<std::string(int ms)>& body) {
+  return with_longer_deadlines(first_ms, body, true_on_any);
+}
+
 MpiCommunicator::MpiCommunicator(MPI_Comm mpi, const sparsecollConfig_t& config) {
   const sparsecollResult_t result = sparsecollCommInitMpi(&comm_, mpi, &config);
   if (result != sparsecollSuccess) {

@@ -35,6 +35,12 @@ class Verdict {
 /// times. Returns this rank's last verdict. Collective over MPI_COMM_WORLD.
 std::string unless_a_rank_is_late(const std::function<std::string()>& body);
 
+/// with_longer_deadlines() on all ranks: runs body(ms) again on all while any rank's verdict speaks
+/// of a deadline that passed, or of something late. Returns this rank's last verdict. Collective
+/// over MPI_COMM_WORLD.
+std::string with_longer_deadlines_of_ranks(int first_ms,
+                                           const std::function<std::string(int ms)>& body);
+
 /// A communicator over MPI for the length of a scope. Throws with the library's message when the
 /// init fails.
 class MpiCommunicator {
@@ -50,6 +56,9 @@ class MpiCommunicator {
  private:
   sparsecollComm_t comm_ = nullptr;
 };
+
+/// Returns whether the text is not "" on any rank. Collective over MPI_COMM_WORLD.
+bool fails_on_any(const std::string& text);
 
 int rank_in(MPI_Comm comm);
 int size_of(MPI_Comm comm);
