@@ -53,11 +53,16 @@ def main():
     terminates = every + "import os, signal, time\nos.kill(os.getppid(), signal.SIGTERM)\ntime.sleep(0.2)\n"
     done, row, _ = run(soak, terminates, most=100)
     expect("a run that is terminated", done.returncode == 0 and row["jobs"] == 1, done)
+    starved = "for rank in range(ranks): report(rank, excluded=True, worst_delay=0.6)\n"
+    done, row, kept = run(soak, f"if int(of['--timeout-ms']) > 1000:\n  {every}else:\n  {starved}")
+    expect("ranks without a CPU, once", done.returncode == 0 and row["excluded"] == 0 and not kept and
+           "with a deadline of 1000 ms: no rank went on; a thread waited 0.6 s" in done.stderr, done)
     for what, script, words in (
             ("a rank that breaks a promise", every + "report(1, verdict='a wrong sum')", "rank 1: a wrong sum"),
             ("a rank that crashes", "for rank in range(1, ranks): report(rank)", "rank 0 left no report"),
             ("half a report", every + "open(f\"{of['--folder']}/rank_1\", 'w').write('{')", "rank 1 left half a report"),
             ("ranks that all give up", "for rank in range(ranks): report(rank, excluded=True)", "no rank went on"),
+            ("ranks without a CPU, always", starved.replace("0.6", "60"), "with a deadline of 16000 ms: no rank"),
             ("a bad exit status", every + "sys.exit(7)", "exit status 7")):
         done, row, kept = run(soak, script)
         expect(what, done.returncode == 1 and row["broken"] == 1 and words in done.stderr and len(kept) == 1, done)

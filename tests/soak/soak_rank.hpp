@@ -18,7 +18,8 @@
 //     and changes nothing.
 //  4. A call fails only after a fault, or by its deadline. Every later call returns the same error.
 //  5. The ranks that remain can shrink, within eight attempts; a rank that cannot, on a busy
-//     machine, is excluded, and a job in which all are has broken the rule. All agree on who
+//     machine, is excluded. A job in which all are has broken the rule, unless a thread waited for
+//     a CPU for half a deadline: then perf/soak tries it again with longer ones. All agree on who
 //     remains, and on the last call that counts: residuals are those after it, bit for bit, on
 //     every rank. So nothing is lost of what the ranks that remain have put in.
 //  6. A residual that is saved and loaded is the same. The file of a rank that died while it saved
