@@ -122,6 +122,8 @@ std::string hold_up(bool blocking, int deadline_ms) {
   sparsecollStats_t stats = SPARSECOLL_STATS_INITIALIZER;
   sparsecollCommGetStats(comm, sparsecollStatsTotal, &stats);
   require("kept and counted", stats.abandonedBytes >= 65536);
+  // A rank that computes until its deadline has sent nothing, and says so.
+  if (!wrong.empty()) wrong += " after " + explain(got, comm) + "; ";
   wrong += expect("destroy", sparsecollCommDestroy(comm), sparsecollSuccess, nullptr);
   require("there: memory under way", aware::under_way_is_there());
   MPI_Barrier(MPI_COMM_WORLD);
