@@ -59,16 +59,18 @@ std::string destroy_in_time(Communicators& ranks, int rank, int deadline_ms) {
   return result == sparsecollTimeout ? "" : text("destroy returned ", result);
 }
 
-std::string destroy_after_queued_calls(int deadline_ms) {
+/// Rank 0 queues that many calls and destroys its communicator. Rank 1 makes the first call late,
+/// and no other.
+std::string destroy_after_queued_calls(int calls, int deadline_ms) {
   Communicators ranks(make_transports(false), queueing(0, deadline_ms));
   for (int rank = 0; rank < 2; ++rank) ranks[rank].start();
   return ranks.run("destroy", [&](int rank) -> std::string {
     const std::vector<float> x(4, 1.0f);
     std::vector<float> y(4);
     if (rank == 1) std::this_thread::sleep_for(seconds_of(kDelay, deadline_ms));
-    sparseAllreduce(x.data(), y.data(), 4, 4, sparsecollFloat32, sparsecollSum, nullptr,
-                    ranks.handle(rank), nullptr);
-    // The other rank never destroys its own.
+    for (int call = 0; call < (rank == 0 ? calls : 1); ++call)
+      sparseAllreduce(x.data(), y.data(), 4, 4, sparsecollFloat32, sparsecollSum, nullptr,
+                      ranks.handle(rank), nullptr);
     if (rank == 0) return destroy_in_time(ranks, rank, deadline_ms);
     const sparsecollResult_t result = sparsecollCommSynchronize(ranks.handle(1));
     const std::string wrong =
@@ -79,7 +81,11 @@ std::string destroy_after_queued_calls(int deadline_ms) {
 }
 
 TEST_CASE("destroy: queued calls and the end with the other ranks have one deadline") {
-  CHECK(test::with_longer_deadlines(kDeadlineMs, destroy_after_queued_calls) == "");
+  // With one call, the deadline passes in the end with the other rank; with two, in the second.
+  for (const int calls : {1, 2})
+    CHECK(test::with_longer_deadlines(kDeadlineMs, [calls](int ms) {
+            return destroy_after_queued_calls(calls, ms);
+          }) == "");
 }
 
 std::string destroy_after_gossip(int deadline_ms) {
