@@ -181,6 +181,36 @@ TEST_CASE("a peer that left is a fatal error") {
   CHECK(std::filesystem::exists(folder.file("record")));
 }
 
+/// Aborts a communicator while destroy() waits for a queued call. Returns whether destroy() threw:
+/// it does not if a busy machine began it after the abort.
+bool destroy_ended_by_abort() {
+  Config config = quick_config();
+  config.blocking = 0;
+  std::vector<Communicator> comms = Communicator::initAll(2, config);
+  std::vector<float> x(4, 1.0f), y(4);
+  comms[0].sparseAllreduce(x, y, 4, sparsecollSum);  // the other rank never calls
+  std::thread aborter([handle = comms[0].get()] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    sparsecollCommAbort(handle);
+  });
+  bool thrown = false;
+  try {
+    comms[0].destroy();
+  } catch (const Error& error) {
+    CHECK(error.code() == sparsecollInvalidUsage);
+    thrown = true;
+  }
+  aborter.join();
+  CHECK(!comms[0]);
+  return thrown;
+}
+
+TEST_CASE("destroy() that an abort ends leaves an empty object") {
+  bool thrown = false;
+  for (int attempt = 0; attempt < 4 && !thrown; ++attempt) thrown = destroy_ended_by_abort();
+  CHECK(thrown);
+}
+
 TEST_CASE("the ranks that remain go on with their residuals") {
   std::vector<Communicator> comms = Communicator::initAll(3, quick_config());
   comms[2].destroy();

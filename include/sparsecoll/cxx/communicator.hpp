@@ -224,7 +224,10 @@ class Communicator : public Verbs<Communicator>,
   /// the Error.
   void destroy() {
     const sparsecollResult_t result = sparsecollCommDestroy(handle_);
-    if (result == sparsecollInvalidUsage) check(result, "sparsecollCommDestroy");
+    int rank = 0;
+    // An abort during the call gives the same result as a refusal, but ends the handle.
+    if (result == sparsecollInvalidUsage && sparsecollCommRank(handle_, &rank) == sparsecollSuccess)
+      check(result, "sparsecollCommDestroy");
     handle_ = nullptr;
     if (result != sparsecollSuccess) throw Error(result, sparsecollGetErrorString(result));
   }
