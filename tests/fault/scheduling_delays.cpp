@@ -3,9 +3,6 @@
 #include "fault/scheduling_delays.hpp"
 
 #include <algorithm>
-#include <filesystem>
-#include <fstream>
-#include <system_error>
 
 namespace sparsecoll::fault {
 
@@ -44,26 +41,6 @@ double SchedulingDelays::longest_since(Clock::time_point start) const {
   for (auto each = delays_.rbegin(); each != delays_.rend() && each->end >= start; ++each)
     longest = std::max(longest, each->seconds);
   return longest;
-}
-
-double ReadyTime::longest() const {
-  double longest = 0;
-  for (const auto& [thread, seconds] : read()) {
-    const auto before = before_.find(thread);
-    longest = std::max(longest, seconds - (before == before_.end() ? 0 : before->second));
-  }
-  return longest;
-}
-
-std::map<std::string, double> ReadyTime::read() {
-  std::map<std::string, double> all;
-  std::error_code gone;  // a thread may end meanwhile
-  for (const auto& each : std::filesystem::directory_iterator("/proc/self/task", gone)) {
-    double ran = 0, ready = 0;
-    std::ifstream file(each.path() / "schedstat");
-    if (file >> ran >> ready) all[each.path().filename()] = ready * 1e-9;
-  }
-  return all;
 }
 
 }  // namespace sparsecoll::fault

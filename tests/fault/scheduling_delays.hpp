@@ -4,9 +4,7 @@
 
 #include <atomic>
 #include <deque>
-#include <map>
 #include <mutex>
-#include <string>
 #include <thread>
 
 #include "core/deadline.hpp"
@@ -38,21 +36,6 @@ class SchedulingDelays {
   Clock::time_point last_ = Clock::now();
   std::atomic<bool> ends_{false};
   std::thread thread_;
-};
-
-/// Measures how long threads of this process were ready to run, and did not. Unlike
-/// SchedulingDelays it sees the delays of threads that compute, which the system makes wait longer
-/// than those that have slept.
-class ReadyTime {
- public:
-  ReadyTime() : before_(read()) {}
-  /// Returns the seconds of the thread that waited longest since the object was made; 0 where the
-  /// system does not count them.
-  double longest() const;
-
- private:
-  static std::map<std::string, double> read();
-  std::map<std::string, double> before_;  ///< by thread
 };
 
 }  // namespace sparsecoll::fault

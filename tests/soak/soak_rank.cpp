@@ -11,6 +11,7 @@
 
 #include "soak/queued.hpp"
 #include "support/attempt.hpp"
+#include "support/ready_time.hpp"
 
 namespace sparsecoll::soak {
 
@@ -205,7 +206,7 @@ void SoakRank::note_unplanned(const std::string& what) {
 
 sparsecollResult_t SoakRank::timed(const std::string& what,
                                    const std::function<sparsecollResult_t()>& function) {
-  const fault::ReadyTime ready;
+  const test::ReadyTime ready;
   const Clock::time_point start = Clock::now();
   const sparsecollResult_t result = function();
   const std::chrono::duration<double> took = Clock::now() - start;
