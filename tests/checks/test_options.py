@@ -27,7 +27,7 @@ SCRIPTS = {
     "perf/netlab run": ("--node", "--nodes"), "perf/gpu.sh build": ("--job", "--jobs"), "perf/launch": ("-N", "-n"),
     "perf/device/run.sh": ("--quik", "--quick"), "tests/run.sh": ("--qick", "--quick"),
     "perf/timeline.py": ("--lits", "--list"), "perf/residual_rule.py": ("--rnaks", "--ranks"), "perf/tune": ("--hepl", "--help"), "perf/validate": ("--porgrams", "--programs"),
-    "perf/soak": ("--secnds", "--seconds"), "perf/torch/ddp_report.py": ("--hepl", "--help"),
+    "perf/soak": ("--secnds", "--seconds"), "perf/starve": ("--rtae", "--rate"), "perf/torch/ddp_report.py": ("--hepl", "--help"),
     "perf/torch/ddp_training.sh": ("--lits", "--list"),
 }
 NOT_RUN = {"perf/plot.py",  # needs matplotlib
