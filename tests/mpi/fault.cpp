@@ -60,12 +60,12 @@ std::string run(sparsecollComm_t comm, const Mode& mode, const Victim& victim,
   const int calls = victim.harmless() ? kWarmUp + 5 : kCallsAtMost;
   for (int call = 0; call < calls; ++call) {
     victim.before_call(call, waker);
-    const Clock::time_point start = Clock::now();
+    const Stopwatch time;
     const sparsecollResult_t result = call_dense_verb<float>(
         mode.verb, {send.data(), recv.data(), kLength, kKept, sparsecollSum, residual.handle()},
         comm);
-    const double took = seconds_since(start);
-    if (took > kDeadlineMs / 1000.0 + 1.0) return "a call took " + std::to_string(took) + " s";
+    const double took = time.seconds();
+    if (const std::string text = time.too_long("a call", kEndsAfter); !text.empty()) return text;
     victim.after_call(call);
     if (result == sparsecollSuccess) continue;
     if (victim.harmless()) return explain(result, comm);

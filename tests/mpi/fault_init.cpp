@@ -39,16 +39,16 @@ std::string init_alone(const std::string& what) {
   config.timeoutMs = kDeadlineMs;
   spoil(what, config);
   sparsecollComm_t comm = nullptr;
-  const Clock::time_point start = Clock::now();
+  const Stopwatch time;
   const sparsecollResult_t result =
       sparsecollCommInitMpi(what == "null" ? nullptr : &comm, MPI_COMM_WORLD, &config);
-  const double took = seconds_since(start);
+  const double took = time.seconds();
   std::printf("%s after %.3f s: %s\n", sparsecollGetErrorString(result), took,
               sparsecollGetLastError(nullptr));
   if (result != sparsecollTimeout) return explain(result, nullptr);
   if (comm != nullptr) return "there is a communicator";
   if (took < kDeadlineMs / 1000.0) return "it did not wait for the other ranks";
-  return took > kDeadlineMs / 1000.0 + kLateSeconds ? "it took " + std::to_string(took) + " s" : "";
+  return time.too_long("the init", kDeadlineMs / 1000.0 + kLateSeconds);
 }
 
 }  // namespace

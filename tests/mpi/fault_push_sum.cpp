@@ -46,16 +46,17 @@ std::string run(sparsecollComm_t comm, const FaultCase& fault, const Waker& wake
     const std::vector<float> before = x;
     const double weight = state.weight();
     victim.before_call(step, waker);
-    const Clock::time_point start = Clock::now();
+    const Stopwatch time;
     const sparsecollResult_t result = state.step(x);
-    const double took = seconds_since(start);
-    if (took > kDeadlineMs / 1000.0 + 1.0) return "a step took " + std::to_string(took) + " s";
+    const double took = time.seconds();
+    std::string text = time.too_long("a step", kEndsAfter);
+    if (!text.empty()) return text;
     if (result == sparsecollSuccess) continue;
     if (result != sparsecollTimeout && result != sparsecollRemoteError)
       return explain(result, comm);
     if (step < kWarmUp) return "too early: " + explain(result, comm);
     std::printf("step %d: %s after %.3f s; ", step, sparsecollGetErrorString(result), took);
-    const std::string text = check_failed_step(state, x, before, weight);
+    text = check_failed_step(state, x, before, weight);
     if (!text.empty()) return text;
     return check_poisoned(
         comm, [&] { return state.step(x); }, result);

@@ -61,6 +61,13 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
+std::string Stopwatch::too_long(const std::string& what, double limit) const {
+  const double took = seconds(), ready = ready_.longest();
+  if (took <= limit + ready) return "";
+  return what + " took " + std::to_string(took) + " s, in which a thread waited " +
+         std::to_string(ready) + " s for a CPU";
+}
+
 Waker::Waker() {
   int ends[2];
   if (pipe(ends) != 0) std::abort();
@@ -104,15 +111,17 @@ std::string check_poisoned(sparsecollComm_t comm, const std::function<sparsecoll
                            sparsecollResult_t first) {
   const std::string message = sparsecollGetLastError(comm);
   if (message.empty()) return "no message";
-  Clock::time_point start = Clock::now();
+  const Stopwatch call_time;
   const sparsecollResult_t again = call();
   if (again != first) return "a later call returned " + explain(again, comm);
   if (message != sparsecollGetLastError(comm)) return "the message changed";
-  if (seconds_since(start) > 1.0) return "a later call waited";
-  start = Clock::now();
+  std::string text = call_time.too_long("a later call", 1.0);
+  if (!text.empty()) return text;
+  const Stopwatch destroy_time;
   const sparsecollResult_t destroyed = sparsecollCommDestroy(comm);
-  const double took = seconds_since(start);
-  if (took > 1.0) return "destroy took " + std::to_string(took) + " s";
+  const double took = destroy_time.seconds();
+  text = destroy_time.too_long("destroy", 1.0);
+  if (!text.empty()) return text;
   if (destroyed != sparsecollSuccess) {
     return std::string("destroy returned ") + sparsecollGetErrorString(destroyed);
   }

@@ -13,6 +13,7 @@
 #include <string>
 
 #include "support/mpi_verdict.hpp"
+#include "support/ready_time.hpp"
 
 namespace sparsecoll::test {
 
@@ -24,10 +25,25 @@ inline const int kDeadlineMs = [] {
   const char* const chosen = std::getenv("SPARSECOLL_TEST_DEADLINE_MS");
   return chosen ? std::atoi(chosen) : 1500;
 }();
+/// The promise: a call ends a second after its deadline at most, in seconds.
+inline const double kEndsAfter = kDeadlineMs / 1000.0 + 1.0;
 inline constexpr int kWarmUp = 3;
 inline constexpr int kCallsAtMost = 100000;
 
 double seconds_since(Clock::time_point start);
+
+/// Measures the time since it was made.
+class Stopwatch {
+ public:
+  double seconds() const { return seconds_since(start_); }
+  /// Returns "" or, if more than `limit` seconds have passed, not counting those for which a thread
+  /// was ready but got no CPU, that `what` took so long.
+  std::string too_long(const std::string& what, double limit) const;
+
+ private:
+  ReadyTime ready_;
+  Clock::time_point start_ = Clock::now();
+};
 
 /// A child process, started before MPI, that wakes its parent some time after it was asked to.
 class Waker {

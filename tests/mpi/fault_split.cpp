@@ -73,14 +73,15 @@ struct SplitCase {
   bool aborts = false;
 };
 
-/// Returns "" if the split may end with this result after so many seconds.
+/// Returns "" if the split, which began with `time`, may end now with this result.
 std::string check_split(const FaultCase& fault, const SplitCase& split, sparsecollResult_t result,
-                        double took) {
-  std::printf("split: %s after %.3f s; ", sparsecollGetErrorString(result), took);
-  const double limit = fault.is_victim ? kStopMs : kDeadlineMs;
-  if (took > limit / 1000.0 + 1.0) return "it took too long";
+                        const Stopwatch& time) {
+  std::printf("split: %s after %.3f s; ", sparsecollGetErrorString(result), time.seconds());
+  std::string text = time.too_long("it", fault.is_victim ? kStopMs / 1000.0 + 1.0 : kEndsAfter);
+  if (!text.empty()) return text;
   if (fault.scenario == "abort-at" && !fault.is_victim) {
-    if (took > kAbortMs / 1000.0 + 1.0) return "the abort came late";
+    text = time.too_long("the abort", kAbortMs / 1000.0 + 1.0);
+    if (!text.empty()) return text;
     const auto want = split.aborts ? sparsecollInvalidUsage : sparsecollRemoteError;
     return result == want ? "" : "not the end of an abort";
   }
@@ -92,21 +93,24 @@ std::string check_split(const FaultCase& fault, const SplitCase& split, sparseco
 
 std::string check_child(const SplitCase& split, sparsecollComm_t child) {
   if (child == nullptr) return "";
-  Clock::time_point start = Clock::now();
+  const Stopwatch call_time;
   const sparsecollResult_t used = use(child);
-  if (seconds_since(start) > kDeadlineMs / 1000.0 + 1.0) return "a call in the child took long";
+  std::string text = call_time.too_long("a call in the child", kEndsAfter);
+  if (!text.empty()) return text;
   const bool must_work = split.dies_in_child && !split.with_victim;
   if (used != sparsecollSuccess && (must_work || !failed(used))) return explain(used, child);
-  start = Clock::now();
+  const Stopwatch end_time;
   const sparsecollResult_t ended = sparsecollCommDestroy(child);
-  if (seconds_since(start) > kDeadlineMs / 1000.0 + 1.0) return "the child's end took long";
+  text = end_time.too_long("the child's end", kEndsAfter);
+  if (!text.empty()) return text;
   if (ended == sparsecollSuccess || (failed(ended) && !must_work)) return "";
   return std::string("the child's end: ") + sparsecollGetErrorString(ended);
 }
 
 std::string run(sparsecollComm_t comm, const FaultCase& fault, const Waker& waker) {
   const SplitCase split(fault);
-  if (use(comm) != sparsecollSuccess) return "the first call failed";
+  const sparsecollResult_t first = use(comm);
+  if (first != sparsecollSuccess) return "the first call: " + explain(first, comm);
   MPI_Barrier(MPI_COMM_WORLD);
   if (fault.is_victim) {
     at_message = [&] {
@@ -121,20 +125,20 @@ std::string run(sparsecollComm_t comm, const FaultCase& fault, const Waker& wake
     sparsecollCommAbort(comm);
   });
   sparsecollComm_t child = nullptr;
-  const Clock::time_point start = Clock::now();
+  const Stopwatch time;
   sparsecollResult_t result = sparsecollCommSplit(comm, split.color, split.key, &child, nullptr);
-  const double took = seconds_since(start);
+  std::string text = check_split(fault, split, result, time);
   aborter.join();
-  std::string text = check_split(fault, split, result, took);
   if (text.empty()) text = check_child(split, child);
   if (!text.empty()) return text;
   if (result != sparsecollSuccess)
     return check_poisoned(
         comm, [&] { return sparsecollCommSplit(comm, split.color, split.key, &child, nullptr); },
         result);
-  const Clock::time_point next = Clock::now();
+  const Stopwatch next_time;
   result = use(comm);
-  if (seconds_since(next) > kDeadlineMs / 1000.0 + 1.0) return "the next call took long";
+  text = next_time.too_long("the next call", kEndsAfter);
+  if (!text.empty()) return text;
   if (!failed(result)) return "no call failed: " + explain(result, comm);
   return check_poisoned(
       comm, [&] { return use(comm); }, result);
