@@ -36,8 +36,9 @@ double seconds_since(Clock::time_point start);
 class Stopwatch {
  public:
   double seconds() const { return seconds_since(start_); }
-  /// Returns "" or, if more than `limit` seconds have passed, not counting those for which a thread
-  /// was ready but got no CPU, that `what` took so long.
+  /// Returns "" or, if more than `limit` seconds have passed, that `what` took so long, and for how
+  /// long a thread was ready but got no CPU. That is not excused: a thread that polls is often
+  /// ready.
   std::string too_long(const std::string& what, double limit) const;
 
  private:

@@ -77,7 +77,8 @@ struct SplitCase {
 std::string check_split(const FaultCase& fault, const SplitCase& split, sparsecollResult_t result,
                         const Stopwatch& time) {
   std::printf("split: %s after %.3f s; ", sparsecollGetErrorString(result), time.seconds());
-  std::string text = time.too_long("it", fault.is_victim ? kStopMs / 1000.0 + 1.0 : kEndsAfter);
+  std::string text =
+      time.too_long("the split", fault.is_victim ? kStopMs / 1000.0 + 1.0 : kEndsAfter);
   if (!text.empty()) return text;
   if (fault.scenario == "abort-at" && !fault.is_victim) {
     text = time.too_long("the abort", kAbortMs / 1000.0 + 1.0);

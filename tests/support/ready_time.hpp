@@ -7,8 +7,7 @@
 
 namespace sparsecoll::test {
 
-/// Measures how long threads of this process were ready to run, and did not. Tests add this
-/// to a time that a call may take.
+/// Measures how long threads of this process were ready to run, and did not.
 class ReadyTime {
  public:
   ReadyTime() : before_(read()) {}

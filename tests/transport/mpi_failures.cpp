@@ -13,7 +13,6 @@
 #include "core/checksum.hpp"
 #include "support/hang_guard.hpp"
 #include "support/mpi_verdict.hpp"
-#include "support/ready_time.hpp"
 #include "transport/mpi.hpp"
 #include "transport/mpi_eager.hpp"
 #include "transport/test_messages.hpp"
@@ -115,12 +114,10 @@ void check_abandon(test::Verdict& verdict) {
     verdict.require("the message is being sent", unsent > 0);
     verdict.require("to its peer", transport->unsent_to(1) == unsent);
     verdict.require("and to nobody else", transport->unsent_to(0) == 0);
-    const test::ReadyTime ready;
     const Clock::time_point start = Clock::now();
     transport->abandon(&touches_caller);
     verdict.require("it touches the caller's memory", touches_caller);
-    const std::chrono::duration<double> took = Clock::now() - start;
-    verdict.require("abandon() does not wait", took.count() < 1 + ready.longest());
+    verdict.require("abandon() does not wait", Clock::now() - start < std::chrono::seconds(1));
   }
   MPI_Barrier(MPI_COMM_WORLD);
   if (transport->rank() == 1) {
