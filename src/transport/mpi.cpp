@@ -26,8 +26,11 @@ namespace {
 /// The default of MpiOptions::spin. A rank that sleeps earlier delays short exchanges: when it
 /// wakes up, a scheduler that is busy may let it wait for several milliseconds.
 constexpr std::chrono::milliseconds kSpin{5};
-/// How often a rank that waits looks for messages before it reads the clock and yields its CPU.
+/// How often a rank that waits looks for messages before it yields its CPU or sleeps, and for how
+/// long at most. MPI may yield the CPU in each of its calls (Open MPI does if there are more ranks
+/// than CPUs), and on a busy machine it gets it back after tens of milliseconds.
 constexpr int kLooks = 20;
+constexpr std::chrono::milliseconds kLooksEnd{1};
 
 /// Returns how many processes the launcher started on this machine, or 0 if it does not say.
 size_t count_processes() {
@@ -119,9 +122,13 @@ class MpiTransport final : public Transport {
   /// CPU: for a sixteenth of the time that it has waited, and for 20 to 500 us.
   void idle(Clock::time_point limit) override {
     using std::chrono::microseconds;
-    for (int look = 0; look < kLooks; ++look)
+    Clock::time_point now = Clock::now();
+    const Clock::time_point end = std::min(limit, now + kLooksEnd);
+    for (int look = 0; look < kLooks; ++look) {
       if (inbox_.look()) return;
-    const Clock::time_point now = Clock::now();
+      now = Clock::now();
+      if (now >= end) break;
+    }
     if (!waits_since_ || outbox_.unsent() + outbox_.unsent_handed_over() > 0 ||
         inbox_.is_receiving())
       waits_since_ = now;
