@@ -26,10 +26,11 @@ namespace {
 /// The default of MpiOptions::spin. A rank that sleeps earlier delays short exchanges: when it
 /// wakes up, a scheduler that is busy may let it wait for several milliseconds.
 constexpr std::chrono::milliseconds kSpin{5};
-/// How often a rank that waits looks for messages before it yields its CPU or sleeps, and for how
-/// long at most. MPI may yield the CPU in each of its calls (Open MPI does if there are more ranks
-/// than CPUs), and on a busy machine it gets it back after tens of milliseconds.
+/// How often a rank that waits looks for messages before it yields its CPU or sleeps.
 constexpr int kLooks = 20;
+/// After this time it looks no more. If there are more ranks than CPUs, Open MPI yields the CPU in
+/// each look. On a busy machine a look then takes tens of milliseconds, and after twenty of them
+/// the caller would see its deadline too late.
 constexpr std::chrono::milliseconds kLooksEnd{1};
 
 /// Returns how many processes the launcher started on this machine, or 0 if it does not say.

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The sparsecoll authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests how a rank waits for messages over MPI where each call of MPI takes long: one that yields
-// its CPU to others, as Open MPI does if there are more ranks than CPUs, gets it back late.
+// Tests how a rank waits for messages if each look for one takes long: Open MPI yields the CPU in a
+// look if there are more ranks than CPUs, and a busy machine gives it back late.
 
 #include <cstdio>
 #include <exception>
@@ -18,7 +18,7 @@ int probes = 0;
 
 }  // namespace
 
-// This replaces MPI's function.
+// This replaces MPI's function. A look takes 20 ms.
 int MPI_Improbe(int peer, int tag, MPI_Comm comm, int* found, MPI_Message* message,
                 MPI_Status* status) {
   ++probes;
@@ -41,7 +41,7 @@ void check_limit(test::Verdict& verdict) {
 /// A slow look also ends a wait whose limit is far away, so that its caller can do other things.
 void check_far_limit(test::Verdict& verdict) {
   const auto transport = make_mpi_transport(MPI_COMM_WORLD, Deadline::after(30000), {});
-  for (int wait = 0; wait < 5; ++wait) {  // the first waits yield, the later ones sleep
+  for (int wait = 0; wait < 5; ++wait) {  // the first yields, the others sleep
     probes = 0;
     transport->idle(Clock::now() + std::chrono::milliseconds(500));
     verdict.require("idle() does not look again after a slow look", probes == 1);
