@@ -28,9 +28,9 @@ namespace {
 constexpr std::chrono::milliseconds kSpin{5};
 /// How often a rank that waits looks for messages before it yields its CPU or sleeps.
 constexpr int kLooks = 20;
-/// After this time it looks no more. If there are more ranks than CPUs, Open MPI yields the CPU in
-/// each look. On a busy machine a look then takes tens of milliseconds, and after twenty of them
-/// the caller would see its deadline too late.
+/// For how long it looks at most. Twenty looks can take a second on a busy machine: if there are
+/// more ranks than CPUs, Open MPI yields the CPU in each look and gets it back after tens of
+/// milliseconds. The caller would notice its deadline that much too late.
 constexpr std::chrono::milliseconds kLooksEnd{1};
 
 /// Returns how many processes the launcher started on this machine, or 0 if it does not say.
